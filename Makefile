@@ -1,0 +1,43 @@
+# Everything a newcomer needs; `make help` lists it.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help install demo test soak lint bench screenshots clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
+
+install: $(STAMP) ## make .venv with the product and its tools
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## open Lanescope on a simulated fleet (without a terminal: run headless and print a report)
+	@$(BIN)/lanescope demo
+
+test: $(STAMP) ## run the tests (about 2 minutes)
+	$(BIN)/python -m pytest -q -n auto
+
+soak: $(STAMP) ## run the long fuzz and soak tests
+	$(BIN)/python -m pytest -q -m slow
+
+lint: $(STAMP) ## ruff, mypy (strict), import-linter, vermin over what runs on a node
+	$(BIN)/ruff check .
+	@mkdir -p .lint && ln -sfn .. .lint/lanescope
+	MYPYPATH=.lint $(BIN)/mypy -p lanescope
+	$(BIN)/lint-imports
+	$(BIN)/vermin --quiet --no-tips --violations -t=3.6- fleet/node
+
+bench: $(STAMP) ## print the figures, each with the command that makes it
+	$(BIN)/python -m lanescope.benchmarks.all
+
+screenshots: $(STAMP) ## take the pictures in screenshots/ anew
+	$(BIN)/python screenshots/take.py
+
+clean: ## remove what the commands above made
+	rm -rf $(VENV) .lint build dist *.egg-info .hypothesis .mypy_cache .ruff_cache

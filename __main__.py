@@ -1,0 +1,6 @@
+"""`python -m lanescope` is the `lanescope` command."""
+
+from .cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())
