@@ -221,6 +221,8 @@ class TrialEnded(JournalEvent, frozen=True, kw_only=True):
     """Every counter read at the trial's edges on the parts it loaded, also those that stood still."""
     started: float
     ended: float
+    seconds: float = 0.0
+    """Time it took by the node's own clock, launch included; of a simulated node the simulated seconds."""
     measured_by: str = ""
     """The program and its version that measured."""
     error: str = ""
