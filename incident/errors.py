@@ -4,6 +4,7 @@ LanescopeError                 str() is one sentence for the operator: what was 
 ├── InputError                 the operator can fix it: host set, scenario, playbook, configuration
 ├── NodeError                  a node can't be used now
 │   ├── Unreachable            no route, refused, silent, name not found
+│   │   └── BastionLost        the jump host in front of it: one incident for all nodes behind
 │   ├── Refused                authentication failed or the account may not log in
 │   ├── HostKeyChanged         the key is not the one known; never overridden silently
 │   ├── HostKeyUnknown         nobody has vouched for this key yet
@@ -45,6 +46,12 @@ class Unreachable(NodeError):
     """No route, refused, silent, or its name is not found."""
 
     code = "unreachable"
+
+
+class BastionLost(Unreachable):
+    """The jump host in front of the node can't be used or is gone: one incident for all nodes behind it."""
+
+    code = "bastion"
 
 
 class Refused(NodeError):

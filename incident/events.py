@@ -163,6 +163,8 @@ class CommandEnded(JournalEvent, frozen=True, kw_only=True):
     started: float
     ended: float
     why: str = ""
+    truncated: bool = False
+    """Whether more was printed than was kept."""
 
 
 class FindingRaised(JournalEvent, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -33,7 +34,7 @@ from .events import (
     VerdictReached,
 )
 from .findings import Finding, Severity
-from .ids import NodeId
+from .ids import ComponentId, NodeId
 from .snapshot import HungDomain, NodeView, Series, Snapshot, Vector
 
 HISTORY = 120
@@ -56,6 +57,7 @@ class _Ring:
     times: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
     samples: deque[Vector] = field(default_factory=lambda: deque(maxlen=HISTORY))
     ids: deque[str] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    _index: Mapping[tuple[ComponentId, str], int] = field(default_factory=dict)
 
     def take(self, id_: str, sample: SampleTaken) -> None:
         if self.first is None:
@@ -67,7 +69,7 @@ class _Ring:
     def series(self) -> Series | None:
         if self.first is None:
             return None
-        return Series(
+        series = Series(
             self.schema,
             self.fields,
             self.first,
@@ -77,6 +79,8 @@ class _Ring:
             tuple(self.ids),
             self.resets,
         )
+        self._index = self._index or series.index
+        return series.with_index(self._index)
 
 
 class Incident:
@@ -132,7 +136,7 @@ class Incident:
                 self._logs.setdefault(event.node, deque(maxlen=LOG_LINES)).append((id_, event))
                 self._node(event.node)
             case DomainHung() | DomainResumed() | DomainFailed():
-                self._change_domain(event)
+                self._change_domain(id_, event)
             case ClockMeasured():
                 self._change(event.node, clock_offset=event.offset, clock_uncertainty=event.uncertainty)
             case CommandEnded():
@@ -177,12 +181,12 @@ class Incident:
         ring.take(id_, event)
         self._change(event.node, last_heard=max(self._node(event.node).last_heard, event.time))
 
-    def _change_domain(self, event: DomainHung | DomainResumed | DomainFailed) -> None:
+    def _change_domain(self, id_: str, event: DomainHung | DomainResumed | DomainFailed) -> None:
         view = self._node(event.node)
         others = tuple(hung for hung in view.hung if hung.domain != event.domain)
         match event:
             case DomainHung():
-                hung = HungDomain(event.domain, event.time - event.seconds, event.process_state, event.wchan)
+                hung = HungDomain(event.domain, event.time - event.seconds, event.process_state, event.wchan, id_)
                 self._change(event.node, hung=(*others, hung))
             case DomainResumed():
                 readable = {domain: why for domain, why in view.unreadable.items() if domain != event.domain}

@@ -55,6 +55,11 @@ class Series:
         """Position of each (component, name) in the vectors."""
         return {(column.component, column.name): i for i, column in enumerate(self.fields)}
 
+    def with_index(self, index: Mapping[tuple[ComponentId, str], int]) -> Series:
+        """The same with the index of its fields, which all snapshots under one schema share: making it costs most."""
+        self.__dict__["index"] = index
+        return self
+
     @property
     def last(self) -> Vector:
         """The newest sample."""
@@ -84,6 +89,8 @@ class HungDomain:
     since: float
     process_state: str
     wchan: str
+    event_id: str = ""
+    """Event that told of it last."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ that starting up parses one JSON. A test holds the two against each other.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -23,5 +23,5 @@ def table(name: str) -> dict[str, Any]:
 
 @cache
 def _all_tables() -> dict[str, dict[str, Any]]:
-    loaded: dict[str, dict[str, Any]] = orjson.loads((files(__package__) / "facts.json").read_bytes())
+    loaded: dict[str, dict[str, Any]] = orjson.loads(Path(__file__).with_name("facts.json").read_bytes())
     return loaded

@@ -1,0 +1,1 @@
+"""What readings mean: counters, rates, timeline, health, and the rules that raise findings."""

@@ -1,0 +1,52 @@
+"""Numbers and times as they are read out on a call. Coarse on purpose: a title must not change with every tick."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from math import floor, log10
+
+
+def clock(time: float) -> str:
+    """`21:33 UTC`."""
+    return datetime.fromtimestamp(time, UTC).strftime("%H:%M UTC")
+
+
+def span(first: float, last: float) -> str:
+    """`at 21:33 UTC`, or `21:33 to 21:40 UTC`."""
+    start, end = clock(first), clock(last)
+    return f"at {start}" if start == end else f"{start.removesuffix(' UTC')} to {end}"
+
+
+def rate(per_second: float) -> str:
+    """`about 5 a minute`: the unit in which the number is at least one, rounded to 1, 2 or 5."""
+    for unit, seconds in (("second", 1.0), ("minute", 60.0), ("hour", 3600.0)):
+        if per_second * seconds >= 1:
+            return f"about {_round(per_second * seconds):,.0f} a {unit}"
+    return "less than one an hour"
+
+
+def times(count: int) -> str:
+    """`once`, `twice`, `7 times`, and coarse above ten."""
+    if count <= 2:
+        return ("never", "once", "twice")[count]
+    return f"{count} times" if count <= 10 else f"more than {_floor(count)} times"
+
+
+def several(count: int, noun: str) -> str:
+    """`1 lane`, `5 lanes`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def quoted(text: str, longest: int = 100) -> str:
+    """Words of a node inside a title: one line, printable, bounded."""
+    return "".join(letter if letter.isprintable() else " " for letter in text[:longest]).strip()
+
+
+def _round(value: float) -> float:
+    power = float(10 ** floor(log10(value)))
+    return min((step * power for step in (1, 2, 5, 10)), key=lambda step: abs(log10(step / value)))
+
+
+def _floor(count: int) -> int:
+    power = int(10 ** floor(log10(count)))
+    return max(step * power for step in (1, 2, 5) if step * power <= count)
