@@ -1,0 +1,1 @@
+"""Proof: journal, recording, case folder, bundle, verification."""
