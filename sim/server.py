@@ -34,14 +34,22 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 class Doorkeeper(asyncssh.SSHServer):
-    """Who may log in to one node: the fleet's key, unless the node refuses everybody."""
+    """Who may log in to one node: whoever has the fleet's key, unless the node refuses everybody."""
 
-    def __init__(self, host: Host, began: float) -> None:
+    def __init__(self, host: Host, began: float, authorized: asyncssh.SSHAuthorizedKeys) -> None:
         self._host = host
         self._began = began
+        self._authorized = authorized
+        self._connection: asyncssh.SSHServerConnection | None = None
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        """Somebody knocks."""
+        self._connection = conn
 
     def begin_auth(self, username: str) -> bool:
-        """Nobody gets in without a key."""
+        """Nobody gets in without a key; where the node refuses, no key is known."""
+        if self._connection is not None and self.public_key_auth_supported():
+            self._connection.set_authorized_keys(self._authorized)
         return True
 
     def public_key_auth_supported(self) -> bool:
@@ -77,11 +85,10 @@ class FleetServer:
             await run_session(process, host, self._reaper)
 
         listener = await asyncssh.create_server(
-            lambda: Doorkeeper(host, self._began),
+            lambda: Doorkeeper(host, self._began, authorized),
             "127.0.0.1",
             0,
             server_host_keys=[key],
-            authorized_client_keys=authorized,
             process_factory=serve,
             encoding=None,
             allow_pty=False,

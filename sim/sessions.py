@@ -140,4 +140,5 @@ async def _writer(descriptor: int) -> AsyncIterator[asyncio.StreamWriter]:
     try:
         yield writer
     finally:
-        transport.abort()
+        if not transport.is_closing():
+            transport.abort()
