@@ -1,0 +1,1 @@
+"""What nodes are made of: components, the fabric graph, paths through it."""
