@@ -24,6 +24,9 @@ import msgspec
 from ..incident.errors import InputError
 from .scenario import Scenario
 
+MARK = "# ssh_config of a simulated fleet"
+"""First line of every ssh_config written here."""
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 READY_WITHIN = 30.0
 GONE_WITHIN = 8.0
 
@@ -96,6 +99,7 @@ class SimFleet:
         with (self._directory / "server.log").open("wb") as log:
             self._server = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "lanescope.sim.server", str(self._directory)),
+                *(["--temporary"] if self._made else []),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
@@ -141,16 +145,17 @@ class SimFleet:
 
 
 async def serve_until_stopped(scenario: Scenario, nodes: int | None, ssh_config_path: Path | None) -> None:
-    """Serve the fleet until Ctrl-C or SIGTERM, its ssh_config copied to `ssh_config_path`, which alone is left behind."""
+    """Serve the fleet until Ctrl-C or SIGTERM, its ssh_config copied to `ssh_config_path`; nothing is left behind."""
+    if ssh_config_path is not None:
+        _refuse_to_overwrite(ssh_config_path)
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOPPING:
         loop.add_signal_handler(number, stopped.set)
     try:
         async with SimFleet(scenario, nodes=nodes) as fleet:
-            path = fleet.ssh_config
+            path = ssh_config_path or fleet.ssh_config
             if ssh_config_path is not None:
-                path = ssh_config_path
                 path.write_text(fleet.ssh_config.read_text("utf-8"), "utf-8")
             first, last = fleet.hosts[0], fleet.hosts[-1]
             sys.stderr.write(
@@ -159,8 +164,16 @@ async def serve_until_stopped(scenario: Scenario, nodes: int | None, ssh_config_
             )
             await stopped.wait()
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOPPING:
             loop.remove_signal_handler(number)
+        if ssh_config_path is not None:
+            ssh_config_path.unlink(missing_ok=True)
+
+
+def _refuse_to_overwrite(path: Path) -> None:
+    """An ssh_config that is not one of ours stays as it is."""
+    if path.exists() and not path.read_text("utf-8", "replace").startswith(MARK):
+        raise FleetFailed(f"{path} exists and is no ssh_config of a simulated fleet; name another file")
 
 
 def _narrowed(scenario: Scenario, nodes: int | None) -> Scenario:
@@ -194,4 +207,4 @@ def _write_client_files(directory: Path, hosts: tuple[str, ...], ready: Mapping[
         f'    UserKnownHostsFile "{directory}/known_hosts"\n'
         "    StrictHostKeyChecking yes\n"
     )
-    (directory / "ssh_config").write_text("\n".join(blocks), "utf-8")
+    (directory / "ssh_config").write_text("\n".join([f"{MARK}\n", *blocks]), "utf-8")

@@ -1,10 +1,10 @@
 """The process behind a simulated fleet: an SSH server for every node, whose commands run as real processes.
 
-    python -m lanescope.sim.server DIRECTORY
+    python -m lanescope.sim.server DIRECTORY [--temporary]
 
 It prints one JSON line when it listens, serves until its stdin ends or it is told to stop, and then ends everything
-that the nodes run. Closing a channel or a connection does what OpenSSH without a pty does: the command is not killed, it
-sees the end of its stdin and a broken pipe.
+that the nodes run; a temporary directory goes with it. Closing a channel or a connection does what OpenSSH without a
+pty does: the command is not killed, it sees the end of its stdin and a broken pipe.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import ctypes
 import getpass
 import os
 import pickle
+import shutil
 import signal
 import sys
 import time
@@ -156,4 +157,9 @@ def _write_private(path: Path, content: bytes) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    served = Path(sys.argv[1])
+    try:
+        asyncio.run(main(served))
+    finally:
+        if "--temporary" in sys.argv[2:]:
+            shutil.rmtree(served, ignore_errors=True)

@@ -73,7 +73,7 @@ async def _serve(
             await asyncio.gather(feeding, closed, ended, outputs, return_exceptions=True)
 
 
-async def _end(process: asyncio.subprocess.Process, outputs: asyncio.Future[list[None]]) -> None:
+async def _end(process: asyncio.subprocess.Process, outputs: asyncio.Future[tuple[None, None]]) -> None:
     """The channel ends when the command has ended and nobody holds its output any more."""
     await process.wait()
     await outputs
