@@ -1,0 +1,1 @@
+"""The catalogue of probes, the rounds that run them, and the engine that localizes a fault."""

@@ -1,0 +1,65 @@
+"""One GPU's memory to another's in the same node."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+from ..incident.errors import Unparsable
+from ..incident.events import Trial
+from ..incident.ids import ComponentId, NodeId
+from ..incident.source import Task, TaskOutput
+from ..topology.fabric import Fabric
+from ..topology.paths import Path, peer_copy_path
+from .copies import copy_task, head_of, read_copy
+from .probe import Disturbs, Measured, Targets, parts_in_words
+
+METRIC = "nvbandwidth_d2d_write_ce"
+
+
+class PeerCopy:
+    """Copies pushed by the source's copy engine, timed in sub-windows, with the errors of all lanes of both GPUs."""
+
+    name = "p2p"
+    title = "GPU to GPU copy"
+    seconds = 0.6
+    disturbs = Disturbs.GPU | Disturbs.NVLINK
+
+    def targets(self, fabric: Fabric, node: NodeId) -> tuple[Targets, ...]:
+        """Ordered pairs of GPUs whose bus address is known."""
+        return tuple(permutations((gpu for gpu in fabric.gpus(node) if fabric.bus_address(gpu)), 2))
+
+    def exercises(self, fabric: Fabric, targets: Targets) -> Path:
+        """The lanes of either GPU, the NVSwitches between them; PCIe where there is no NVLink."""
+        source, destination = targets
+        return peer_copy_path(fabric, source, destination)
+
+    def counted(self, fabric: Fabric, targets: Targets) -> tuple[ComponentId, ...]:
+        """All lanes of both GPUs."""
+        return tuple(lane for gpu in targets for lane in fabric.lanes(gpu))
+
+    def cost(self, targets: Targets) -> str:
+        """`loads GPU3 and GPU5 of gpu-017 and their NVLinks for 0.6 s`."""
+        return f"loads {parts_in_words(targets)} and their NVLinks for {self.seconds:.1f} s"
+
+    def task(self, trial: Trial, fabric: Fabric) -> Task:
+        """A run of `cuda_copy`, both GPUs by bus address."""
+        return copy_task(trial, "p2p", fabric)
+
+    def read(self, output: TaskOutput, trial: Trial, fabric: Fabric) -> Measured:
+        """Windows and lane counters; copies staged through host memory crossed no NVLink and measure nothing here."""
+        path = head_of(output).get("path", "peer")
+        if path != "peer":
+            raise Unparsable(
+                f"{trial.id} on {trial.node} had no peer access from {trial.targets[0].name} to "
+                f"{trial.targets[-1].name}, so its copies crossed host memory and no NVLink; "
+                "look at the fabric manager and at `nvidia-smi topo -p2p w`"
+            )
+        return read_copy(output, trial, fabric, self.counted(fabric, trial.targets))
+
+    def expected(self, fabric: Fabric, targets: Targets) -> float:
+        """What nvbandwidth's device-to-device write shows on this platform, GB/s."""
+        platform = fabric.platform_of(targets[0].node)
+        if platform is None or METRIC not in platform.expect:
+            return math.nan
+        return platform.expect[METRIC].value
