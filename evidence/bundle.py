@@ -156,8 +156,8 @@ class _Writer:
         """Write what commands printed; returns what each printed on stderr, by event id."""
         stderr = {}
         folders = raw_folders(self._snapshot.commands)
-        for number, (id_, event) in enumerate(self._snapshot.commands, 1):
-            self._progress(f"outputs {number} of {len(folders)}")
+        self._progress(f"outputs of {len(folders)} commands")
+        for id_, event in self._snapshot.commands:
             printed = {name: self._output(id_, blob) for name, blob in _streams(event).items()}
             stderr[id_] = printed["stderr"] or b""
             files = {name: data for name, data in printed.items() if data is not None}
