@@ -1,0 +1,156 @@
+"""When a part may be called guilty: the rules that keep the likelihood honest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .counters import Counters
+from .evidence import SMALL_DROP, BandwidthEvidence
+from .parts import Ints, Parts
+from .posterior import Belief, Grounds, believe
+from .settings import MODES, Settings
+
+RIVALS = 6
+RESIDUE = 3.0
+"""Nats a rival must have left without the bad trials it shares: then it is a second fault and no rival."""
+LIKELY_SHARE = 0.99
+"""Share of a group's probability from which one of its parts stands for it alone."""
+ALTERNATIVE_FROM = 0.01
+"""Share of a group's probability from which a part is an alternative."""
+EARLIER_FROM = 0.25
+"""The first part of a group on the way stands for it unless a later one is believed in so many times more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conviction:
+    """A part that is called guilty."""
+
+    part: int
+    alternatives: Ints
+    group: int
+    posterior: float
+    by: str
+    """`bandwidth` or `counters`."""
+    seconds: float
+    """Probing seconds until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the group believed in most stands."""
+
+    group: int
+    posterior: float
+    """Independent second faults left out of the reckoning."""
+    unprompted: float
+    """The same without standing counters and findings."""
+    by_bandwidth: float
+    """The same without any counter."""
+    independent: tuple[int, ...]
+
+
+def standing(grounds: Grounds, belief: Belief, bandwidth: BandwidthEvidence) -> Standing:
+    """How the top group stands against its rivals."""
+    group = belief.top()
+    independent = _independent(grounds, belief, bandwidth, group)
+    views = [belief, believe(grounds.without_prompts()), believe(grounds.without_counters())]
+    odds = [_against_rivals(view, group, independent) for view in views]
+    return Standing(group, odds[0], odds[1], odds[2], independent)
+
+
+def convict(
+    grounds: Grounds, belief: Belief, bandwidth: BandwidthEvidence, counters: Counters, now: Standing, waited: float
+) -> Conviction | None:
+    """The part to call guilty, or None. `waited`: seconds since its group could first be convicted."""
+    settings, group = grounds.settings, now.group
+    if now.posterior < settings.convict or now.unprompted < settings.convict_unprompted:
+        return None
+    part, share = _spokesman(grounds.parts, belief, group)
+    if now.by_bandwidth < settings.convict_unprompted:
+        if share < LIKELY_SHARE or not counters_may_convict(counters, part, settings):
+            return None
+        return _conviction(grounds.parts, belief, now, part, "counters")
+    if _hinges_on_noise(grounds.parts, belief, group) and not bandwidth.calibration.settled:
+        return None
+    named = share >= LIKELY_SHARE and grounds.counters.strikes[part] >= settings.strikes
+    if not named and waited < settings.patience and _counters_could_tell(grounds.parts, group):
+        return None
+    return _conviction(grounds.parts, belief, now, part, "bandwidth")
+
+
+def counters_may_convict(counters: Counters, part: int, settings: Settings) -> bool:
+    """Rule for counters alone: enough strikes, none elsewhere comparable, and not moving without load."""
+    return (
+        len(counters.struck.get(part, ())) >= settings.strikes
+        and not counters.steps_without_load(part)
+        and not counters.comparable(part)
+    )
+
+
+def waits_for_noise(grounds: Grounds, belief: Belief, bandwidth: BandwidthEvidence, now: Standing) -> bool:
+    """Whether a verdict waits for the noise to be known better: whole rounds, please."""
+    return (
+        now.posterior >= grounds.settings.convict
+        and not bandwidth.calibration.settled
+        and _hinges_on_noise(grounds.parts, belief, now.group)
+    )
+
+
+def _independent(grounds: Grounds, belief: Belief, bandwidth: BandwidthEvidence, group: int) -> tuple[int, ...]:
+    """Groups that stay suspicious without the bad trials they share with the top one."""
+    probability = belief.group[group]
+    if not (0.3 < probability < 0.99 or (probability <= 0.3 and 1 - belief.no_fault > 0.9)):
+        return ()
+    mine = {at for at in bandwidth.across(_columns(grounds.parts, group).tolist()) if bandwidth.is_flagged(at)}
+    found = []
+    for rival in np.argsort(-belief.group)[:RIVALS]:
+        if rival == group or belief.group[rival] < 1e-3:
+            continue
+        rival_columns = _columns(grounds.parts, int(rival))
+        column = int(rival_columns[0])
+        shared = np.zeros(2 * len(MODES))
+        for at in sorted(mine.intersection(bandwidth.across([column]))):
+            shared += bandwidth.said_to(at, column)
+        left = believe(grounds.without(rival_columns, shared))
+        if np.log(max(left.group[rival], 1e-300)) - np.log(max(left.no_fault, 1e-300)) > RESIDUE:
+            found.append(int(rival))
+    return tuple(found)
+
+
+def _against_rivals(belief: Belief, group: int, independent: tuple[int, ...]) -> float:
+    others = float(belief.group[list(independent)].sum()) if independent else 0.0
+    return float(min(1.0, belief.group[group] / max(1 - others, 1e-12)))
+
+
+def _columns(parts: Parts, group: int) -> Ints:
+    return np.flatnonzero(parts.column_group == group)
+
+
+def _spokesman(parts: Parts, belief: Belief, group: int) -> tuple[int, float]:
+    """The part that stands for a group, and its share of the group's probability."""
+    members = parts.members(group)
+    weights = belief.part[members]
+    at = int(np.flatnonzero(weights >= EARLIER_FROM * weights.max())[0])
+    return int(members[at]), float(weights[at] / weights.sum())
+
+
+def _counters_could_tell(parts: Parts, group: int) -> bool:
+    members = parts.members(group)
+    return len(members) > 1 and bool(parts.counted[members].all())
+
+
+def _hinges_on_noise(parts: Parts, belief: Belief, group: int) -> bool:
+    columns = _columns(parts, group)
+    column = int(columns[belief.by_mode[columns].sum(axis=1).argmax()])
+    at = int(belief.by_mode[column].argmax())
+    share = parts.shares[parts.column_share[column]] if at < len(MODES) else 1.0
+    return share * MODES[at % len(MODES)].high < SMALL_DROP
+
+
+def _conviction(parts: Parts, belief: Belief, now: Standing, part: int, by: str) -> Conviction:
+    members = parts.members(now.group)
+    shares = belief.part[members] / belief.part[members].sum()
+    others = members[(shares >= ALTERNATIVE_FROM) & (members != part)]
+    return Conviction(part, others, now.group, now.posterior, by, 0.0)

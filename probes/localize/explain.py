@@ -1,0 +1,141 @@
+"""A conviction told to people: what convicts, what acquits each rival, and the verdict they add up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ...incident.findings import Verdict, confidence_of
+from ...incident.ids import ComponentId
+from .account import Account, Books
+from .conviction import Conviction
+from .posterior import Belief, Grounds
+from .settings import MODES
+from .words import class_of, naming, next_test, plural
+
+RIVALS_TOLD = 5
+
+
+def verdict_of(found: Conviction, books: Books, belief: Belief, grounds: Grounds) -> Verdict:
+    """The verdict of a conviction, as things stood when it was made."""
+    parts = books.parts
+    part = parts.components[found.part]
+    account = books.account(found.part)
+    duty = books.duty(found.part, found.by)
+    named = [parts.components[other] for other in found.alternatives]
+    alternatives = tuple(dict.fromkeys([*books.far_end(found.part), *named]))
+    return Verdict(
+        component=part,
+        fru=naming(part).fru,
+        fault_class=class_of(part, duty, found.by),
+        alternatives=alternatives,
+        posterior=found.posterior,
+        confidence=confidence_of(found.posterior),
+        duty=duty,
+        drop=books.drop(found.part) if found.by == "bandwidth" or _shows_in_bandwidth(books, account) else (0.0, 0.0),
+        by=found.by,
+        why=(
+            *_convicts(found, books, account, belief, grounds),
+            *_acquits(found, books, account, belief),
+            *_limits(books, found, account, alternatives),
+        ),
+        next=next_test(part),
+        evidence=_evidence(books, account),
+    )
+
+
+def _convicts(found: Conviction, books: Books, account: Account, belief: Belief, grounds: Grounds) -> list[str]:
+    part = books.parts.components[found.part]
+    members = books.parts.members(found.group)
+    nats = books.nats(members, belief, grounds)
+    trials = len(account.bad) + len(account.clean)
+    said = []
+    if found.by == "bandwidth":
+        mode, gated = books.likeliest_mode(found.part)
+        kind = "persistent" if MODES[mode].duty >= 1 else f"intermittent, on in about {MODES[mode].duty:.0%} of windows"
+        said.append(
+            f"convicts: {plural(len(account.bad), 'bad trial')} of {trials} that crossed {part.within} "
+            f"({nats:+.1f} nats in all); looks {kind}" + ("; whole transfers wait for it" if gated else "")
+        )
+    if account.strikes:
+        said.append(
+            f"convicts: its error counter moved in {plural(len(account.strikes), 'trial')} of {trials} that loaded it "
+            f"({nats:+.1f} nats in all); {_stillness(books, found.part)}"
+        )
+    return said
+
+
+def _stillness(books: Books, part: int) -> str:
+    """What its equals did meanwhile."""
+    evidence = books.counters.evidence()
+    equals = [
+        other
+        for other in books.parts.members(int(books.parts.group[part]))
+        if other != part and books.parts.counted[other]
+    ]
+    moved = int((evidence.strikes[equals] > 0).sum()) if equals else 0
+    idle = int(evidence.idle_steps[part])
+    between = f"between trials it moved {plural(idle, 'time')}" if idle else "between trials it never moved"
+    if not equals:
+        return between
+    return f"of its {len(equals)} siblings in the same trials {moved or 'none'} moved; {between}"
+
+
+def _acquits(found: Conviction, books: Books, account: Account, belief: Belief) -> list[str]:
+    """One sentence for each rival that crossed the most bad trials."""
+    own = set(account.bad)
+    through = set(books.bandwidth.crossing(int(books.parts.column[found.part])))
+    shared: Counter[int] = Counter()
+    for at in own:
+        for column in books.bandwidth.observations[at].path.columns.tolist():
+            if int(books.parts.column_group[column]) != found.group:
+                shared[column] += 1
+    said: list[str] = []
+    told: set[int] = set()
+    for column, count in shared.most_common():
+        group = int(books.parts.column_group[column])
+        if group in told or len(said) >= RIVALS_TOLD:
+            continue
+        told.add(group)
+        elsewhere = [
+            at for at in books.bandwidth.crossing(column) if at not in through and not books.bandwidth.is_bad(at)
+        ]
+        rival = _name(books, group)
+        said.append(
+            f"acquits {rival}: shares {plural(count, 'bad trial')}, but {plural(len(elsewhere), 'clean trial')} "
+            f"crossed it elsewhere; posterior {belief.group[group]:.1e}"
+            if elsewhere
+            else f"does not acquit {rival}: no trial crossed it elsewhere; posterior {belief.group[group]:.1e}"
+        )
+    return said
+
+
+def _name(books: Books, group: int) -> str:
+    members = books.parts.members(group)
+    first = books.parts.components[members[0]]
+    return first.within if len(members) == 1 else f"{first.within} and {len(members) - 1} more that look the same"
+
+
+def _shows_in_bandwidth(books: Books, account: Account) -> bool:
+    """Whether at least half of the trials in which the counter moved have bad windows too."""
+    struck = set(account.strikes)
+    dips = [books.bandwidth.dips(at) for at in account.bad if books.bandwidth.observations[at].id in struck]
+    return bool(dips) and 2 * sum(dips) >= len(dips)
+
+
+def _limits(books: Books, found: Conviction, account: Account, alternatives: tuple[ComponentId, ...]) -> list[str]:
+    said = []
+    if alternatives:
+        shown = ", ".join(part.within for part in alternatives[:4])
+        more = f" and {len(alternatives) - 4} more" if len(alternatives) > 4 else ""
+        said.append(f"no probe here separates it from {shown}{more}")
+    if found.by == "counters" and not _shows_in_bandwidth(books, account):
+        said.append("bandwidth shows nothing: what the part may lose drowns in the noise; its counter alone convicts")
+    return said
+
+
+def _evidence(books: Books, account: Account) -> tuple[str, ...]:
+    """Events of the bad trials, then of up to as many clean ones."""
+    events = [books.bandwidth.observations[at].id for at in account.bad]
+    clean = [books.bandwidth.observations[at].id for at in account.clean]
+    shown = clean[:: max(1, len(clean) // max(4, len(events)))]
+    return tuple(dict.fromkeys([*events, *account.strikes, *shown]))

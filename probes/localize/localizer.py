@@ -1,0 +1,298 @@
+"""One investigation: which round next, what the trials taught, when to stop, what to conclude.
+
+Deterministic: the same trials in the same rounds give the same belief, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...incident.events import BeliefUpdated, Trial, TrialEnded, VerdictReached
+from ...incident.findings import Verdict
+from ...incident.ids import ComponentId, NodeId
+from ...topology.fabric import Fabric
+from ..catalogue import CATALOGUE
+from ..probe import Probe
+from .account import Books
+from .conviction import convict, standing, waits_for_noise
+from .counters import Counters
+from .evidence import BandwidthEvidence, Observation
+from .explain import verdict_of
+from .parts import compile_parts
+from .planner import Choice, Planner
+from .posterior import Grounds, believe, resolved
+from .settings import Prompts, Settings
+from .words import plural
+
+TRANSFER_FAILED = (
+    "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+    "CUDA_ERROR_ECC_UNCORRECTABLE",
+    "CUDA_ERROR_LAUNCH_FAILED",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR",
+)
+"""Errors that say that the transfer itself failed on the way: evidence. All others say nothing about parts."""
+GIVE_UP_AFTER = 2
+"""A GPU whose trials failed so often and never worked is left out."""
+CERTIFIED_RATE = 0.1
+"""Counters that step in a smaller share of trials than this don't keep everything from being called healthy."""
+REST_RATE = 0.2
+"""Further faults that are on, or step, less often than this don't keep the search going after a first one was named."""
+LEAST_GAIN = 1e-6
+"""Nats below which a round teaches nothing."""
+SUSPECT_COLUMNS = 3
+SUSPECTED_FROM = 0.02
+SUSPECTED_ENOUGH = 0.05
+"""Posterior from which a round's reason names a suspect."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPlan:
+    """Trials to run at once."""
+
+    trials: tuple[Trial, ...]
+    seconds: float
+    gain: float
+    """Expected information, nats."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """No further round."""
+
+    outcome: str
+    """`localized`, `none`, `undecided` or `not_run`."""
+    reason: str
+
+
+class Localizer:
+    """The engine behind an investigation of some nodes."""
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        nodes: Sequence[NodeId],
+        settings: Settings | None = None,
+        priors: Mapping[ComponentId, float] | None = None,
+        probes: Mapping[str, Probe] = CATALOGUE,
+    ) -> None:
+        """`priors`: nats by component that standing counters and findings give; they steer and never decide."""
+        self.settings = settings or Settings()
+        self._nodes = tuple(nodes)
+        self._fabric = fabric
+        self._parts = compile_parts(fabric, self._nodes, probes.values())
+        self._prompts = Prompts({str(part): nats for part, nats in (priors or {}).items()})
+        self._bandwidth = BandwidthEvidence(self._parts, self.settings)
+        self._counters = Counters(self._parts)
+        self._planner = Planner(self._parts, fabric, self.settings.seed)
+        self._books = Books(fabric, self._parts, self._bandwidth, self._counters)
+        self._overhead = self.settings.overhead
+        self._seconds = 0.0
+        self._began = 0.0
+        self._rounds = 0
+        self._trials = 0
+        self._failures: list[TrialEnded] = []
+        self._worked: set[ComponentId] = set()
+        self._dead: set[int] = set()
+        self._convicted: list[tuple[int, Verdict]] = []
+        self._ready_since: tuple[int, float] | None = None
+        self._counted = self._counters.evidence()
+        self._belief = believe(self._grounds())
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Convicted so far."""
+        return tuple(verdict for _, verdict in self._convicted)
+
+    @property
+    def seconds(self) -> float:
+        """Probing seconds spent."""
+        return self._seconds
+
+    def next_round(self) -> RoundPlan | Stop:
+        """The round that tells most per second, or why there is none."""
+        if stop := self._decided():
+            return stop
+        choice = self._choose()
+        if choice is None or choice.gain < LEAST_GAIN:
+            return self._nothing_measurable()
+        if self._seconds + choice.seconds > self.settings.budget:
+            return Stop(self._outcome_at_budget(), f"the budget of {self.settings.budget:.0f} s is spent")
+        number = self._rounds + 1
+        trials = tuple(
+            Trial(id=f"R{number}T{at}", probe=path.probe, node=path.node, targets=path.targets, seconds=path.seconds)
+            for at, path in enumerate(choice.paths, start=1)
+        )
+        return RoundPlan(trials, choice.seconds, choice.gain, self._reason(choice))
+
+    def learn(self, ended: Sequence[tuple[str, TrialEnded]], seconds: float) -> None:
+        """Take in a round: its trials with the ids of their events, and the probing seconds it took."""
+        self._rounds += 1
+        self._began = self._seconds
+        self._seconds += seconds
+        self._trials += len(ended)
+        if ended:
+            longest = max(trial.trial.seconds for _, trial in ended)
+            self._overhead = (self._overhead + min(max(seconds - longest, 0.0), 5.0)) / 2
+        fresh = [seen for event_id, trial in ended if (seen := self._take(event_id, trial)) is not None]
+        self._planner.ran([seen.path for seen in fresh])
+        self._bandwidth.add(fresh, self._suspected_columns())
+        self._counted = self._counters.evidence()
+        self._belief = believe(self._grounds())
+        while self._convict():
+            self._belief = believe(self._grounds())
+
+    def belief(self, round: int, time: float) -> BeliefUpdated:  # noqa: A002 (the event's own word)
+        """What is believed now."""
+        calibration = self._bandwidth.calibration
+        return BeliefUpdated(
+            time=time,
+            round=round,
+            suspects=self._books.suspects(self._belief, self._grounds()),
+            no_fault=self._belief.no_fault,
+            parts=len(self._parts.components),
+            probes=self._trials,
+            seconds=self._seconds,
+            noise=calibration.noise,
+            outliers=calibration.outliers,
+            burst=calibration.burst,
+        )
+
+    def conclusion(self, time: float) -> VerdictReached:
+        """What follows, whether the search is over or was cut short."""
+        stop = self._decided()
+        if stop is None:
+            choice = self._choose()
+            stop = self._nothing_measurable() if choice is None else Stop(self._outcome_at_budget(), self._cut_short())
+        guilty = frozenset(part for part, _ in self._convicted)
+        measured = bool(self._bandwidth.observations)
+        return VerdictReached(
+            time=time,
+            outcome=stop.outcome,
+            verdicts=self.verdicts,
+            excludes=self._books.exclusions(self._grounds(), guilty) if measured else (),
+            untestable=tuple(dict.fromkeys([*self._parts.untestable, *sorted(self._left_out())])),
+            reason=" ".join([stop.reason + ".", *self._failed_trials()]),
+            rounds=self._rounds,
+            probes=self._trials,
+            seconds=self._seconds,
+        )
+
+    def _grounds(self) -> Grounds:
+        bandwidth = self._bandwidth
+        return Grounds(
+            self._parts,
+            self.settings,
+            resolved(self._parts, bandwidth.tables, bandwidth.baselines.spread),
+            bandwidth.ratios,
+            self._counted,
+            self._prompts,
+            frozenset(self._dead),
+        )
+
+    def _take(self, event_id: str, ended: TrialEnded) -> Observation | None:
+        """One trial as an observation; None where it says nothing about parts."""
+        path = self._parts.by_target.get((ended.trial.probe, ended.trial.targets))
+        if path is None:
+            return None
+        if ended.error:
+            if not any(code in f"{ended.code} {ended.error}" for code in TRANSFER_FAILED):
+                self._failures.append(ended)
+                return None
+            return Observation(event_id, ended.round, path, np.array([]), failed=True, seconds=self._began)
+        windows = np.array([rate for rate in ended.windows if rate > 0])
+        if not len(windows):
+            return None
+        self._worked.update(ended.trial.targets)
+        self._counters.learn(event_id, ended)
+        return Observation(event_id, ended.round, path, np.log(windows), failed=False, seconds=self._began)
+
+    def _convict(self) -> bool:
+        """Convict one part if the rules allow it."""
+        grounds, belief = self._grounds(), self._belief
+        now = standing(grounds, belief, self._bandwidth)
+        ready = now.posterior >= self.settings.convict
+        if not ready:
+            self._ready_since = None
+        elif self._ready_since is None or self._ready_since[0] != now.group:
+            self._ready_since = (now.group, self._seconds)
+        waited = self._seconds - self._ready_since[1] if self._ready_since else 0.0
+        found = convict(grounds, belief, self._bandwidth, self._counters, now, waited)
+        if found is None:
+            return False
+        found = replace(found, seconds=self._seconds)
+        self._convicted.append((found.part, verdict_of(found, self._books, belief, grounds)))
+        self._dead.update([found.part] if found.by == "counters" else self._parts.members(found.group).tolist())
+        self._bandwidth.mute([int(self._parts.column[found.part])])
+        self._ready_since = None
+        return True
+
+    def _decided(self) -> Stop | None:
+        """Whether everything that can be decided is."""
+        settings, belief = self.settings, self._belief
+        if self._convicted:
+            if belief.no_fault >= settings.rest_healthy and belief.acquits(settings.rest_missed, REST_RATE, REST_RATE):
+                return Stop("localized", "the rest shows no further fault")
+            return None
+        if belief.no_fault >= settings.healthy and belief.acquits(settings.missed, 0.0, CERTIFIED_RATE):
+            return Stop("none", f"no part shows a fault: probability {belief.no_fault:.3f} that all are healthy")
+        return None
+
+    def _choose(self) -> Choice | None:
+        grounds = self._grounds()
+        now = standing(grounds, self._belief, self._bandwidth)
+        steered = now.posterior >= 0.9 and now.unprompted < self.settings.convict_unprompted
+        belief = believe(grounds.without_prompts()) if steered else self._belief
+        whole = waits_for_noise(grounds, self._belief, self._bandwidth, now)
+        deaf = frozenset(self._bandwidth.muted)
+        return self._planner.choose(belief, self._bandwidth, self._usable(), self._overhead, deaf, whole)
+
+    def _usable(self) -> dict[NodeId, tuple[ComponentId, ...]]:
+        out = self._left_out()
+        return {node: tuple(gpu for gpu in self._fabric.gpus(node) if gpu not in out) for node in self._nodes}
+
+    def _left_out(self) -> set[ComponentId]:
+        """GPUs whose trials failed again and again and never worked."""
+        failed: dict[ComponentId, int] = {}
+        for ended in self._failures:
+            for gpu in ended.trial.targets:
+                failed[gpu] = failed.get(gpu, 0) + 1
+        return {gpu for gpu, count in failed.items() if count >= GIVE_UP_AFTER and gpu not in self._worked}
+
+    def _suspected_columns(self) -> np.ndarray:
+        order = np.argsort(-self._belief.column)[:SUSPECT_COLUMNS]
+        return order[self._belief.column[order] > SUSPECTED_FROM]
+
+    def _nothing_measurable(self) -> Stop:
+        if self._convicted:
+            return Stop("localized", "nothing else can be measured here")
+        if not self._bandwidth.observations:
+            return Stop("not_run", "nothing could be measured on these nodes")
+        return Stop("undecided", "nothing more can be measured on these nodes")
+
+    def _outcome_at_budget(self) -> str:
+        if self._convicted:
+            return "localized"
+        return "undecided" if self._bandwidth.observations else "not_run"
+
+    def _cut_short(self) -> str:
+        return f"ended after {plural(self._rounds, 'round')} before everything was decided"
+
+    def _failed_trials(self) -> list[str]:
+        if not self._failures:
+            return []
+        last = self._failures[-1]
+        return [f"{plural(len(self._failures), 'trial')} measured nothing, last {last.trial.id}: {last.error}"]
+
+    def _reason(self, choice: Choice) -> str:
+        """What the round is to decide, in one sentence."""
+        probe = CATALOGUE[choice.paths[0].probe].title if choice.paths[0].probe in CATALOGUE else choice.paths[0].probe
+        part = int(self._belief.part.argmax())
+        group = self._belief.group[self._parts.group[part]]
+        if group >= SUSPECTED_ENOUGH:
+            return f"{probe}: is it {self._parts.components[part]} ({group:.0%}) or something beside it?"
+        nodes = len({path.node for path in choice.paths})
+        return f"{probe} on {plural(nodes, 'node')}: nothing stands out yet, every part once more"

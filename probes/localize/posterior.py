@@ -1,0 +1,169 @@
+"""From evidence to belief: part x mode, and `no fault`.
+
+A part's weight is prior x (what bandwidth says, over modes) x (what counters say, over step rates). Modes that
+bandwidth can't resolve say nothing there; a fault that neither bandwidth nor counters could show is not counted at all,
+it is reported as not covered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .counters import CounterEvidence
+from .likelihood import LEAST_DIVERGENCE, Tables, log_sum
+from .parts import Bools, Floats, Ints, Parts
+from .settings import MODES, RAISES_COUNTER, STEP_RATES, Prompts, Settings
+
+RESOLUTION = 2.5
+"""Drops smaller than so many spreads of the paths' baselines can't be told from a baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """Probabilities. C columns, M modes, P parts, G groups."""
+
+    no_fault: float
+    part: Floats
+    """[P]"""
+    group: Floats
+    """[G]"""
+    column: Floats
+    """[C]"""
+    by_mode: Floats
+    """[C, 2 M] of the modes bandwidth resolves."""
+    step_rate: Floats
+    """[P] mean step rate of the part's counter, given that the part is at fault."""
+    ratios: Floats
+    """[2 M + R] mean likelihood ratio of every kind of fault, over all parts; NaN where not tested."""
+
+    def acquits(self, missed: float, duty: float, step_rate: float) -> bool:
+        """Whether every kind of fault is that unlikely; those that are on, or step, at least so often."""
+        duties = np.array([mode.duty for mode in MODES] * 2)
+        asked = np.concatenate([duties >= duty, np.array(STEP_RATES) >= step_rate])
+        tested = self.ratios[asked & np.isfinite(self.ratios)]
+        return bool(len(tested)) and bool((tested <= missed).all())
+
+    def top(self) -> int:
+        """The group believed in most."""
+        return int(self.group.argmax())
+
+
+def resolved(parts: Parts, table: Tables, spread: float) -> Bools:
+    """[C, 2 M]: modes that bandwidth can tell from noise and from baselines, column by column."""
+    mean_drop = np.array([(mode.low + mode.high) / 2 for mode in MODES])
+    by_share = table.divergence >= LEAST_DIVERGENCE
+    by_share &= np.array(parts.shares)[:, None] * mean_drop >= RESOLUTION * spread
+    own = by_share[parts.column_share]
+    gate = np.where(parts.column_share[:, None] > 0, by_share[0][None, :], False)
+    return np.concatenate([own, gate], axis=1)
+
+
+def mode_priors(parts: Parts) -> Floats:
+    """[C, 2 M] log prior of every mode; a part that carries a share may lose that share or gate the whole transfer."""
+    prior = np.log([mode.prior for mode in MODES])
+    striped = parts.column_share[:, None] > 0
+    own = np.where(striped, prior + np.log(0.5), prior)
+    gate = np.where(striped, prior + np.log(0.5), -np.inf)
+    return np.concatenate([own, gate], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What a belief is computed from; replace one of them to ask `what if`."""
+
+    parts: Parts
+    settings: Settings
+    seen: Bools
+    """[C, 2 M] modes that bandwidth resolves."""
+    ratios: Floats
+    """[C, 2 M] what bandwidth says."""
+    counters: CounterEvidence
+    prompts: Prompts | None
+    """Standing counters and findings; None leaves them out."""
+    dead: frozenset[int] = frozenset()
+    """Convicted parts."""
+
+    def without_prompts(self) -> Grounds:
+        """What probes alone say."""
+        return replace(self, prompts=None)
+
+    def without_counters(self) -> Grounds:
+        """What bandwidth alone says."""
+        return replace(self, prompts=None, counters=self.counters.silenced())
+
+    def without(self, columns: Ints, said: Floats) -> Grounds:
+        """As if these columns had not heard `said` [2 M]."""
+        ratios = self.ratios.copy()
+        ratios[columns] -= said
+        return replace(self, ratios=ratios)
+
+
+def believe(grounds: Grounds) -> Belief:
+    """The belief that follows."""
+    parts, settings, counters, seen = grounds.parts, grounds.settings, grounds.counters, grounds.seen
+    prior = mode_priors(parts)
+    said = prior + np.where(seen, grounds.ratios, 0.0)
+    visible = np.where(seen, said, -np.inf)
+    shown, hidden = log_sum(visible, axis=1), log_sum(np.where(seen, -np.inf, said), axis=1)
+    raised = np.log(RAISES_COUNTER / len(STEP_RATES)) + counters.ratios
+    stepping = np.where(parts.counted, log_sum(raised, axis=1), -np.inf)
+    silent = np.where(parts.counted, np.log(1 - RAISES_COUNTER), 0.0)
+    either = np.logaddexp(stepping, silent)
+    base = np.log(parts.rate * (1 - settings.no_fault)) + _nudges(parts, settings, grounds.prompts)
+    if grounds.dead:
+        base[sorted(grounds.dead)] = -np.inf
+    column = parts.column
+    weight = base + np.logaddexp(shown[column] + either, hidden[column] + stepping)
+    no_fault = np.log(settings.no_fault)
+    norm = float(np.logaddexp(log_sum(weight[None, :], axis=1)[0], no_fault))
+    part = np.exp(weight - norm)
+    per_column = _totals(column, np.exp(base + either - norm), parts.columns)
+    by_mode: Floats = np.exp(np.minimum(visible, 700)) * per_column[:, None]
+    rates = np.exp(raised - np.maximum(stepping, -700)[:, None])
+    return Belief(
+        no_fault=float(np.exp(no_fault - norm)),
+        part=part,
+        group=_totals(parts.group, part, parts.groups),
+        column=_totals(column, part, parts.columns),
+        by_mode=by_mode,
+        step_rate=np.where(parts.counted, np.exp(_given(stepping, shown, hidden, either, column)), 0.0)
+        * (rates * np.array(STEP_RATES)).sum(axis=1),
+        ratios=_mean_ratios(parts, seen, prior, grounds.ratios, counters, base),
+    )
+
+
+def _totals(numbers: Ints, weights: Floats, count: int) -> Floats:
+    """Sums of weights by number."""
+    totals: Floats = np.bincount(numbers, weights, count).astype(np.float64)
+    return totals
+
+
+def _nudges(parts: Parts, settings: Settings, prompts: Prompts | None) -> Floats:
+    if prompts is None or not prompts.nats:
+        return np.zeros(len(parts.components))
+    return np.array([prompts.of(part, settings.prior_cap) for part in parts.components])
+
+
+def _given(stepping: Floats, shown: Floats, hidden: Floats, either: Floats, column: Ints) -> Floats:
+    """Log probability that a part at fault is one whose counter steps."""
+    with_steps = np.logaddexp(shown[column], hidden[column]) + stepping
+    total = np.logaddexp(shown[column] + either, hidden[column] + stepping)
+    given: Floats = np.where(np.isfinite(total), with_steps - np.where(np.isfinite(total), total, 0.0), -np.inf)
+    return given
+
+
+def _mean_ratios(
+    parts: Parts, seen: Bools, prior: Floats, ratios: Floats, counters: CounterEvidence, base: Floats
+) -> Floats:
+    """For every kind of fault its mean likelihood ratio over the parts that can show it."""
+    weight = np.exp(base - base.max())
+    per_column = _totals(parts.column, weight, parts.columns)
+    tested = np.where(seen & np.isfinite(prior), per_column[:, None], 0.0)
+    total = tested.sum(axis=0)
+    bandwidth = (tested * np.exp(np.minimum(ratios, 700))).sum(axis=0)
+    counted = np.where(parts.counted, weight, 0.0)
+    stepping = (counted[:, None] * np.exp(np.minimum(counters.ratios, 700))).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.concatenate([bandwidth / total, stepping / counted.sum()])

@@ -1,0 +1,86 @@
+"""What to call a convicted part, by its kind: class, FRU, and the test that would tell its alternatives apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...incident.ids import ComponentId
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The words of one kind of part."""
+
+    fault_class: str
+    """When it is at fault all the time ..."""
+    intermittent: str
+    """... and when now and then."""
+    fru: str
+    next: str
+    """The cheapest test or swap; `{part}` is the part, `{end}` what it belongs to."""
+
+
+_UNNAMED = Naming("unknown", "unknown", "none", "swap {part} with a healthy one of its kind and probe again")
+
+NAMINGS: Mapping[str, Naming] = {
+    "nvlink": Naming(
+        "nvlink-link", "nvlink-link/marginal", "gpu-module",
+        "swap {end} with a neighbour's socket and probe again: the fault follows the module -> GPU side; "
+        "it stays with the socket -> baseboard or NVSwitch port",
+    ),
+    "nvswitch": Naming(
+        "nvlink-fabric", "nvlink-fabric", "baseboard",
+        "read the NVSwitch SXids and the fabric manager's log: copies are striped over all switches, "
+        "so only a switch's own errors tell them apart",
+    ),
+    "pcie": Naming(
+        "pcie-link", "pcie-link/signal-integrity", "gpu-module",
+        "read AER counters at both ends of {part} under load, then swap {end} with a neighbour's socket: "
+        "follows the module -> GPU side; stays -> riser or PCIe switch",
+    ),
+    "bridge": Naming(
+        "pcie-link", "pcie-link/signal-integrity", "riser",
+        "read AER counters of the bridges on the way, then move the riser to another root port: "
+        "follows -> riser; stays -> board",
+    ),
+    "gpu": Naming(
+        "straggler/gpu", "straggler/gpu", "gpu-module",
+        "read clocks and clocks event reasons of {part} under load, then swap it with a neighbour's socket: "
+        "the fault follows -> GPU module; it stays -> socket",
+    ),
+    "numa": Naming(
+        "straggler/node", "straggler/node", "cpu-board",
+        "measure memory bandwidth of {part} on the host itself: slow there too -> memory or CPU; else -> its PCIe root",
+    ),
+    "host": Naming(
+        "straggler/node", "straggler/node", "cpu-board",
+        "look for a job, a power cap or a CPU governor on {part}, then probe again",
+    ),
+}  # fmt: skip
+
+PERSISTENT_FROM = 0.9
+"""Share of time on from which a fault is not called intermittent."""
+
+
+def naming(part: ComponentId) -> Naming:
+    """The words of a part's kind."""
+    return NAMINGS.get(part.kind, _UNNAMED)
+
+
+def class_of(part: ComponentId, duty: tuple[float, float], by: str) -> str:
+    """`family/kind` for a part at fault for such a share of the time."""
+    words = naming(part)
+    if part.kind == "pcie" and by == "bandwidth" and duty[1] < PERSISTENT_FROM:
+        return words.fault_class
+    return words.fault_class if by == "bandwidth" and duty[0] >= PERSISTENT_FROM else words.intermittent
+
+
+def next_test(part: ComponentId) -> str:
+    """The cheapest test that would separate the part from its alternatives, or confirm it."""
+    return naming(part).next.format(part=part, end=part.parent)
+
+
+def plural(count: int, word: str) -> str:
+    """`1 trial`, `3 trials`."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
