@@ -6,12 +6,13 @@ import asyncio
 import itertools
 import math
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import orjson
 
-from ..incident.errors import Busy, Hung, NodeError, NoPython, Refused, Unreachable
+from ..incident.errors import Busy, Hung, NodeError, NoPython, ProbeError, Refused, Unreachable
 from ..incident.events import (
     ClockMeasured,
     DomainHung,
@@ -132,7 +133,9 @@ class WorldSource:
             else:
                 lines = tuple(lines_of_error(plan, took))
             raw = b"".join(orjson.dumps(line) + b"\n" for line in lines)
-            outputs.append(TaskOutput(task.id, lines, now, now, took, raw=raw))
+            error = _error_of(lines)
+            code = ProbeError.code if error else ""
+            outputs.append(TaskOutput(task.id, lines, now, now, took, error=error, code=code, raw=raw))
         return outputs, seconds
 
     def _copy(self, node: NodeId, number: int, plans: Sequence[CopyTask | CudaError], at: float) -> Transfer:
@@ -233,6 +236,14 @@ class WorldSource:
         except TimeoutError:
             return False
         return True
+
+
+def _error_of(lines: Sequence[Mapping[str, Any]]) -> str:
+    """The sentence of a task that failed; empty for one that ran."""
+    for line in lines:
+        if error := line.get("error"):
+            return f"{error['call']} failed with {error['name']}"
+    return ""
 
 
 def _plan(task: Task, plan: CopyTask | CudaError) -> CopyTask | CudaError:

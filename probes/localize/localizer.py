@@ -174,7 +174,7 @@ class Localizer:
             outcome=stop.outcome,
             verdicts=self.verdicts,
             excludes=self._books.exclusions(self._grounds(), guilty) if measured else (),
-            untestable=tuple(dict.fromkeys([*self._parts.untestable, *sorted(self._left_out())])),
+            untestable=(*self._parts.untestable, *(self._parts.components[part] for part in sorted(self._unreached()))),
             reason=" ".join([stop.reason + ".", *self._failed_trials()]),
             rounds=self._rounds,
             probes=self._trials,
@@ -190,7 +190,7 @@ class Localizer:
             bandwidth.ratios,
             self._counted,
             self._prompts,
-            frozenset(self._dead),
+            self._unreached().union(self._dead),
         )
 
     def _take(self, event_id: str, ended: TrialEnded) -> Observation | None:
@@ -261,6 +261,17 @@ class Localizer:
             for gpu in ended.trial.targets:
                 failed[gpu] = failed.get(gpu, 0) + 1
         return {gpu for gpu, count in failed.items() if count >= GIVE_UP_AFTER and gpu not in self._worked}
+
+    def _unreached(self) -> frozenset[int]:
+        """Parts that only left-out GPUs lead to: no probe can speak of them, so no belief is held about them."""
+        out = self._left_out()
+        if not out:
+            return frozenset()
+        reached = np.zeros(self._parts.columns, dtype=bool)
+        for path in self._parts.paths:
+            if out.isdisjoint(path.targets):
+                reached[path.columns] = True
+        return frozenset(np.flatnonzero(~reached[self._parts.column]).tolist())
 
     def _suspected_columns(self) -> np.ndarray:
         order = np.argsort(-self._belief.column)[:SUSPECT_COLUMNS]

@@ -1,0 +1,99 @@
+"""The headless report: what a person reads on a terminal, in a pipe or in a ticket; plain text, 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from ..incident.events import RoundPlanned
+from ..incident.findings import Exclusion, Finding, Verdict
+from ..incident.snapshot import Snapshot
+
+WIDTH = 80
+_MARK = {"critical": "X", "warning": "!", "info": "."}
+
+
+def report(snapshot: Snapshot) -> str:
+    """Nodes, findings, verdict, and what was excluded, as lines of text."""
+    return "\n".join(_lines(snapshot)) + "\n"
+
+
+def _lines(snapshot: Snapshot) -> Iterator[str]:
+    yield f"case {snapshot.case}: {snapshot.up()} of {len(snapshot.nodes)} nodes live"
+    for view in snapshot.nodes.values():
+        if view.reason:
+            yield from _wrapped(f"? {view.id}: {view.state}: {view.reason}", "  ")
+    yield ""
+    yield f"Findings ({len(snapshot.findings)})"
+    for finding in snapshot.findings:
+        yield from _finding(finding)
+    if snapshot.verdict is not None:
+        yield ""
+        yield from _outcome(snapshot)
+    if snapshot.bundle:
+        yield ""
+        yield f"Bundle: {snapshot.bundle}"
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    yield from _wrapped(f"{_MARK[finding.severity]} {finding.component}: {finding.title}", "    ")
+    if finding.victims:
+        yield from _wrapped(f"consequences: {', '.join(finding.victims)}", "    ", "    ")
+    if finding.next:
+        yield from _wrapped(f"next: {finding.next}", "    ", "    ")
+
+
+def _outcome(snapshot: Snapshot) -> Iterator[str]:
+    reached = snapshot.verdict
+    assert reached is not None
+    words = {
+        "localized": "Verdict",
+        "none": "No fault found",
+        "undecided": "Undecided",
+        "not_run": "Not probed",
+    }
+    yield f"{words[reached.outcome]} after {reached.rounds} rounds, {reached.probes} probes, {reached.seconds:.1f} s"
+    if reached.reason:
+        yield from _wrapped(reached.reason, "  ", "  ")
+    for verdict in reached.verdicts:
+        yield from _verdict(verdict)
+    if reached.excludes:
+        yield "  Excluded (95 % confidence):"
+        for excluded in reached.excludes:
+            yield from _wrapped(_exclusion(excluded), "      ", "    ")
+    if reached.untestable:
+        yield from _wrapped(f"Not testable with these probes: {len(reached.untestable)} parts", "    ", "  ")
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    yield from _wrapped(
+        f"X {verdict.component}  {verdict.confidence} ({verdict.posterior:.1%}), {verdict.fault_class}, "
+        f"FRU {verdict.fru}",
+        "    ",
+        "  ",
+    )
+    for part in verdict.alternatives:
+        yield f"    or {part}: no probe can tell these apart"
+    low, high = verdict.duty
+    yield from _wrapped(f"on {low:.1%} to {high:.1%} of the time, shown by {verdict.by}", "      ", "    ")
+    for sentence in verdict.why:
+        yield from _wrapped(sentence, "      ", "    ")
+    yield from _wrapped(f"next: {verdict.next}", "      ", "    ")
+
+
+def _exclusion(excluded: Exclusion) -> str:
+    by = f"by at least {excluded.drop:.0%} of its traffic" if excluded.by == "bandwidth" else "as its counters show it"
+    return f"no {excluded.family} fails more than {excluded.duty:.1%} of the time {by}"
+
+
+def _wrapped(text: str, later: str, first: str = "") -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=later, break_long_words=False)
+
+
+def plan_report(proposal: RoundPlanned | None) -> str:
+    """The first round as text: what would run where, and what it costs."""
+    if proposal is None:
+        return "Nothing to probe: see the reason in the case.\n"
+    lines = [f"Round 1 would run {len(proposal.trials)} probes at once for {proposal.seconds:.1f} s: {proposal.reason}"]
+    lines += [f"  {trial.probe:5} {' '.join(trial.targets)}  {trial.seconds:.1f} s" for trial in proposal.trials]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,215 @@
+"""The session: the single intake of everything that is learned or done in one incident."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+
+from .. import __version__
+from ..evidence.case import Case
+from ..incident.events import (
+    AnyJournalEvent,
+    BundleWritten,
+    CommandEnded,
+    Entry,
+    Event,
+    FindingCleared,
+    FindingRaised,
+    NoteWritten,
+    SampleTaken,
+    SessionOpened,
+    Ticked,
+)
+from ..incident.fold import Incident
+from ..incident.ids import NodeId
+from ..incident.snapshot import Snapshot
+from ..incident.source import CommandOutput, Intake, Source
+from ..signals.judge import compare, judge
+from ..topology.fabric import Fabric
+from ..topology.sources.facts import build_fabric
+from .collect import collect_and_write
+from .investigation import Investigation
+
+TICK = 1.0
+"""Seconds between two `Ticked` events."""
+
+
+class Session:
+    """Runs one incident from a source into a case.
+
+    Everything enters through `record`, in one order, with one sequence number; views and commands read `snapshot()`.
+    """
+
+    def __init__(self, source: Source, case: Case, hint: Callable[[Snapshot], str] | None = None) -> None:
+        self.source = source
+        self.case = case
+        self.hint = hint
+        self.investigation: Investigation | None = None
+        self._incident = Incident()
+        self._seq = 0
+        self._journalled = 0
+        self._samples: dict[NodeId, int] = {}
+        self._snapshot = Snapshot()
+        self._fabric: tuple[tuple[str, ...], Fabric] | None = None
+        self._stopping = asyncio.Event()
+        self._changed = asyncio.Event()
+
+    @property
+    def case_path(self) -> Path:
+        """The folder everything is kept in."""
+        return self.case.path
+
+    def snapshot(self) -> Snapshot:
+        """What is known now."""
+        if self._snapshot.seq != self._seq:
+            self._snapshot = self._incident.snapshot()
+        return self._snapshot
+
+    def fabric(self) -> Fabric:
+        """The parts and wires of all nodes as their facts tell; built anew when facts come in."""
+        views = self.snapshot().nodes.values()
+        stand = tuple(view.facts_id for view in views)
+        if self._fabric is None or self._fabric[0] != stand:
+            self._fabric = (stand, build_fabric(views))
+        return self._fabric[1]
+
+    def record(self, event: Event) -> str:
+        """Take one event into the log, the fold and the case; returns its id."""
+        self._seq += 1
+        entry = Entry(self._seq, self._next_id(event), event)
+        self.case.append(entry)
+        self._incident.apply(entry)
+        self._changed.set()
+        return entry.id
+
+    def record_output(self, output: CommandOutput) -> str:
+        """Keep a command's bytes and record that it ended."""
+        return self.record(self._command_ended(output))
+
+    def note(self, text: str, by: str = "operator") -> None:
+        """Write something down."""
+        self.record(NoteWritten(time=time.time(), text=text, by=by))
+
+    async def run(self) -> None:
+        """Follow the source until `stop`; the case is closed at the end, whatever happens."""
+        self.record(
+            SessionOpened(
+                time=time.time(),
+                case=self.case.path.name,
+                version=__version__,
+                hosts=self.source.nodes,
+                source=self.source.kind,
+            )
+        )
+        tasks = [asyncio.create_task(self._pump()), asyncio.create_task(self._tick())]
+        stopped = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
+            if self.investigation is not None:
+                await self.investigation.end()
+        finally:
+            await self.source.close()
+            for task in (*tasks, stopped):
+                task.cancel()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            self.case.close()
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+
+    async def stop(self) -> None:
+        """Ask `run` to end."""
+        self._stopping.set()
+
+    async def until(self, holds: Callable[[Snapshot], bool], deadline: float) -> bool:
+        """Wait until the snapshot satisfies `holds`; False when `deadline` seconds passed first."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(deadline):
+                while not holds(self.snapshot()):
+                    self._changed.clear()
+                    await self._changed.wait()
+                return True
+        return False
+
+    def investigate(
+        self, nodes: Sequence[NodeId], budget: float | None = None, approve_all: bool = False
+    ) -> Investigation:
+        """Begin to localize a fault on `nodes`; at most one investigation runs at a time."""
+        if self.investigation is not None and self.investigation.is_open:
+            return self.investigation
+        self.investigation = Investigation(self, nodes, budget, approve_all)
+        self.investigation.start()
+        return self.investigation
+
+    async def bundle(
+        self,
+        out: Path | None = None,
+        deadline: float = 120.0,
+        progress: Callable[[str], None] | None = None,
+        confirm: Callable[[], Awaitable[bool]] | None = None,
+    ) -> BundleWritten:
+        """Collect what volatile state there is, then write the bundle; `out` defaults to the case folder."""
+        if confirm is not None and not await confirm():
+            raise asyncio.CancelledError
+        return await collect_and_write(self, out, deadline, progress or (lambda _: None))
+
+    async def _pump(self) -> None:
+        async for item in self.source.events():
+            self.record(self._as_event(item))
+        await self._stopping.wait()
+
+    async def _tick(self) -> None:
+        while True:
+            self.record(Ticked(time=time.time()))
+            await self._settle_findings()
+            await asyncio.sleep(TICK - time.time() % TICK)
+
+    async def _settle_findings(self) -> None:
+        snapshot, fabric = self.snapshot(), self.fabric()
+        found = await asyncio.to_thread(judge, snapshot, fabric)
+        change = compare(snapshot.findings, found)
+        for finding in change.raised:
+            self.record(FindingRaised(time=snapshot.now, finding=finding))
+        for key in change.cleared:
+            self.record(FindingCleared(time=snapshot.now, key=key))
+
+    def _as_event(self, item: Intake) -> Event:
+        return self._command_ended(item) if isinstance(item, CommandOutput) else item
+
+    def _command_ended(self, output: CommandOutput) -> AnyJournalEvent:
+        return CommandEnded(
+            time=output.ended,
+            node=output.node,
+            argv=output.argv,
+            exit_status=output.exit_status,
+            stdout=self.case.keep(output.stdout),
+            stderr=self.case.keep(output.stderr),
+            started=output.started,
+            ended=output.ended,
+            why=output.why,
+            truncated=output.truncated,
+        )
+
+    def _next_id(self, event: Event) -> str:
+        if isinstance(event, SampleTaken):
+            count = self._samples[event.node] = self._samples.get(event.node, 0) + 1
+            return f"{event.node}#{count}"
+        self._journalled += 1
+        return f"J{self._journalled}"
+
+
+@contextlib.asynccontextmanager
+async def running(session: Session) -> AsyncIterator[Session]:
+    """The session running beside the block; stopped and closed at its end. If it breaks off, so does the block."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(session.run())
+            try:
+                yield session
+            finally:
+                await session.stop()
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
