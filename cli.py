@@ -217,12 +217,12 @@ async def _demo_headless(options: argparse.Namespace) -> int:
 async def _on_screen(options: argparse.Namespace, opening: contextlib.AbstractAsyncContextManager[Any]) -> int:
     from .tui.environment import prepare
 
-    prepare(mouse=options.mouse)
+    mouse = prepare(mouse=options.mouse)
     from .tui.app import LanescopeApp
 
     async with opening as session:
         app = LanescopeApp(session, ascii_only=options.ascii, light=options.light)
-        await app.run_async(mouse=bool(options.mouse))
+        await app.run_async(mouse=mouse)
         case = session.case_path
     _say(f"everything gathered is in {case}")
     return 0

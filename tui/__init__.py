@@ -1,0 +1,1 @@
+"""The screens: pictures of snapshots, keys, and nothing else."""

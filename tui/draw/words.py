@@ -1,0 +1,91 @@
+"""Numbers, times and parts in the words the screens use."""
+
+from __future__ import annotations
+
+import time
+
+from ...incident.ids import ComponentId
+
+
+def clock(moment: float) -> str:
+    """Time of day on the operator's clock."""
+    return time.strftime("%H:%M:%S", time.localtime(moment))
+
+
+def age(seconds: float) -> str:
+    """How long ago, in one unit."""
+    seconds = max(0.0, seconds)
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
+
+
+def whole(value: float) -> str:
+    """A count with its thousands apart; `?` where it is missing."""
+    return "?" if value != value else f"{value:,.0f}".replace(",", " ")
+
+
+def short(value: float) -> str:
+    """A positive number in at most four characters: 0.3, 12, 999, 1.2k, 34M."""
+    if value != value:
+        return "?"
+    if value >= 100_000:
+        return (
+            f"{value / 1e6:.1f}M" if value < 9.95e6 else f"{value / 1e6:.0f}M" if value < 1e9 else f"{value / 1e9:.0f}G"
+        )
+    if value >= 1000:
+        return f"{value / 1000:.1f}k" if value < 9950 else f"{value / 1000:.0f}k"
+    return f"{value:.0f}" if value >= 9.95 or value == int(value) else f"{value:.1f}" if value >= 0.05 else "0.1"
+
+
+def rate(value: float) -> str:
+    """A rate as it stands on a drawing: `+12/s`; empty where nothing moves."""
+    return "" if not value > 0 else f"+{short(value)}/s"
+
+
+def per_cent(share: float) -> str:
+    """A share; belief close to certain keeps the digit that matters."""
+    percent = share * 100
+    if 99 <= percent < 99.95:
+        return f"{percent:.1f} %"
+    return f"{percent:.0f} %" if percent >= 1 or percent == 0 else f"{percent:.1f} %" if percent >= 0.05 else "<0.1 %"
+
+
+def seconds(value: float) -> str:
+    """A duration that somebody waits for."""
+    return f"{value:.1f} s" if value < 10 else f"{value:.0f} s" if value < 100 else f"{value / 60:.0f} min"
+
+
+def label(component: ComponentId) -> str:
+    """A part as drawn within its node: `GPU3`, `GPU3 lane 7`, `NVSW2`, `mlx5_4 PCIe`; the node is said elsewhere."""
+    pieces = component.within.split("/")
+    match pieces:
+        case [gpu] if gpu.startswith("gpu") and gpu[3:].isdigit():
+            return gpu.upper()
+        case [gpu, lane] if lane.startswith("nvlink"):
+            return f"{gpu.upper()} lane {lane[6:]}"
+        case [_, "pcie"]:
+            return f"{label(component.parent)} PCIe"
+        case [gpu, "hbm"]:
+            return f"{gpu.upper()} memory"
+        case [switch] if switch.startswith("nvswitch"):
+            return f"NVSW{switch[8:]}"
+        case [switch, port] if switch.startswith("nvswitch"):
+            return f"NVSW{switch[8:]} {port}"
+        case ["pcie", address]:
+            return f"PCIe {address.removeprefix('0000:')}"
+        case ["service", name]:
+            return name
+        case _:
+            return component.within
+
+
+def place(component: ComponentId) -> str:
+    """A part with its node before it: `sim3 GPU3 lane 7`."""
+    return str(component) if "/" not in component else f"{component.node} {label(component)}"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 node`, `3 nodes`, `2 classes`, `1 768 parts`."""
+    ending = "" if count == 1 else "es" if noun.endswith(("s", "x", "ch")) else "s"
+    return f"{whole(count)} {noun}{ending}"

@@ -1,0 +1,29 @@
+"""One line that leads a newcomer from the fleet to the verdict to the bundle."""
+
+from __future__ import annotations
+
+from ..incident.snapshot import Snapshot
+
+HINTS = {
+    "fleet": "n goes to the next problem, enter opens it, p finds the failing part.",
+    "node": "arrows select a part, p finds the failing one. +n/s: errors a second.",
+    "counters": "counters that move now stand first. / filters, enter opens the part.",
+    "events": "/ filters: try /Xid. The selected line stands whole at the bottom.",
+    "suspects": "p proposes the next round; nothing runs before you say yes. x stops.",
+}
+
+
+def hint_for(screen: str, snapshot: Snapshot, investigation: str) -> str:
+    """What a newcomer would do next on this screen; `investigation` is its state, empty before the first."""
+    if snapshot.bundle:
+        return f"done. Anyone can check it: lanescope verify {snapshot.bundle}"
+    if snapshot.verdict is not None:
+        found = "there is a verdict" if snapshot.verdict.verdicts else "probing ended without a verdict"
+        if screen == "suspects":
+            return f"{found}. b writes the evidence bundle that holds all of it."
+        return f"{found}: s shows how it ended. b writes the evidence bundle."
+    if screen == "suspects" and investigation in ("planning", "running"):
+        return "watch the belief gather: numbers are per cent. x stops probing."
+    if screen == "suspects" and investigation == "proposed":
+        return "p asks again what may run: y runs the round, a all rounds to a verdict."
+    return HINTS.get(screen, "")
