@@ -13,19 +13,9 @@ from ctypes import addressof, c_char
 from typing import Any
 
 from .copies import Stream
-from .cuda_call import (
-    INVALID_HANDLE,
-    INVALID_VALUE,
-    NOT_READY,
-    NOT_SUPPORTED,
-    OUT_OF_MEMORY,
-    Context,
-    Event,
-    Failed,
-    call,
-)
+from .cuda_call import INVALID_HANDLE, INVALID_VALUE, NOT_READY, NOT_SUPPORTED, OUT_OF_MEMORY, Context, Event
 from .cuda_devices import CudaDevices
-from .library import give, number
+from .library import Failed, call, give, number
 
 
 class Cuda(CudaDevices):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import wraps
 from typing import Any
 
 from ..hardware import Gpu
 from .copies import Copies
-from .library import number
+from .library import SUCCESS, Failed, number
 from .machine import Machine
 from .virtual_clock import VirtualClock
 
-SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED = 0, 1, 2, 3
+INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED = 1, 2, 3
 NO_DEVICE, INVALID_DEVICE, INVALID_CONTEXT, INVALID_HANDLE = 100, 101, 201, 400
 PEER_ALREADY_ENABLED, NOT_READY, NOT_SUPPORTED = 704, 600, 801
 NAMES = {
@@ -33,28 +31,6 @@ NAMES = {
 }
 
 FIRST_ADDRESS = 0x7F0000000000
-
-
-class Failed(Exception):
-    """A CUresult other than 0."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-def call(body: Callable[..., None]) -> Callable[..., int]:
-    """A library function: returns the code of what `body` raised, 0 where it came through."""
-
-    @wraps(body)
-    def answer(*arguments: Any) -> int:
-        try:
-            body(*arguments)
-        except Failed as failed:
-            return failed.code
-        return SUCCESS
-
-    return answer
 
 
 @dataclass

@@ -19,10 +19,8 @@ from .cuda_call import (
     PEER_ALREADY_ENABLED,
     Context,
     CudaBase,
-    Failed,
-    call,
 )
-from .library import give, give_text, number, target, text
+from .library import Failed, call, give, give_text, number, target, text
 
 INIT_SECONDS, FIRST_CONTEXT_SECONDS, NEXT_CONTEXT_SECONDS, WARM_CONTEXT_SECONDS = 0.12, 0.33, 0.12, 0.005
 ATTRIBUTES = {16: 132, 32: 1, 40: 3, 75: 9, 76: 0}

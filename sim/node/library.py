@@ -8,7 +8,33 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
+
+SUCCESS = 0
+"""Result of a call that came through, with CUDA as with NVML."""
+
+
+class Failed(Exception):
+    """A result code other than `SUCCESS`."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def call(body: Callable[..., None]) -> Callable[..., int]:
+    """A library function: returns the code of what `body` raised, `SUCCESS` where it came through."""
+
+    @wraps(body)
+    def answer(*arguments: Any) -> int:
+        try:
+            body(*arguments)
+        except Failed as failed:
+            return failed.code
+        return SUCCESS
+
+    return answer
 
 
 class Function:

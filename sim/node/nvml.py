@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..hardware import Gpu
-from .library import give, number, target
-from .nvml_call import INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_SUPPORTED, Failed, device_call, fill_pci_info
+from .library import Failed, give, number, target
+from .nvml_call import INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_SUPPORTED, device_call, fill_pci_info
 from .nvml_fields import fill_field_values
 from .nvml_identity import NvmlIdentity
 

@@ -9,10 +9,10 @@ from functools import wraps
 from typing import Any
 
 from ..hardware import Gpu
-from .library import give_text, number
+from .library import SUCCESS, Failed, call, give_text, number
 from .machine import Machine
 
-SUCCESS, UNINITIALIZED, INVALID_ARGUMENT, NOT_SUPPORTED = 0, 1, 2, 3
+UNINITIALIZED, INVALID_ARGUMENT, NOT_SUPPORTED = 1, 2, 3
 NOT_FOUND, INSUFFICIENT_SIZE, GPU_IS_LOST, UNKNOWN = 6, 7, 15, 999
 ERRORS = {
     SUCCESS: b"Success",
@@ -23,28 +23,6 @@ ERRORS = {
     INSUFFICIENT_SIZE: b"Insufficient Size",
     GPU_IS_LOST: b"GPU is lost",
 }
-
-
-class Failed(Exception):
-    """An NVML return code other than 0."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-def call(body: Callable[..., None]) -> Callable[..., int]:
-    """A library function: returns the code of what `body` raised, 0 where it came through."""
-
-    @wraps(body)
-    def answer(*arguments: Any) -> int:
-        try:
-            body(*arguments)
-        except Failed as failed:
-            return failed.code
-        return SUCCESS
-
-    return answer
 
 
 def device_call(body: Callable[..., None]) -> Callable[..., int]:

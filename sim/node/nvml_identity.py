@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..hardware import Gpu
-from .library import give, give_text, number, target, text
-from .nvml_call import ERRORS, NOT_FOUND, SUCCESS, Failed, NvmlBase, call, device_call, fill_pci_info
+from .library import SUCCESS, Failed, call, give, give_text, number, target, text
+from .nvml_call import ERRORS, NOT_FOUND, NvmlBase, device_call, fill_pci_info
 
 FABRIC_COMPLETED, FABRIC_IN_PROGRESS = 3, 2
 DEVICE_ID, SUBSYSTEM_ID = 0x233010DE, 0x16C110DE

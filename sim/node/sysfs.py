@@ -6,35 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 
 from ..hardware import Gpu, Nic
+from ..readings import IB_COUNTERS
 from .machine import Machine
 from .tree import File, Tree
-
-PORT_COUNTERS = frozenset(
-    [
-        "VL15_dropped",
-        "excessive_buffer_overrun_errors",
-        "link_downed",
-        "link_error_recovery",
-        "local_link_integrity_errors",
-        "multicast_rcv_packets",
-        "multicast_xmit_packets",
-        "port_rcv_constraint_errors",
-        "port_rcv_data",
-        "port_rcv_errors",
-        "port_rcv_packets",
-        "port_rcv_remote_physical_errors",
-        "port_rcv_switch_relay_errors",
-        "port_xmit_constraint_errors",
-        "port_xmit_data",
-        "port_xmit_discards",
-        "port_xmit_packets",
-        "port_xmit_wait",
-        "symbol_error",
-        "unicast_rcv_packets",
-        "unicast_xmit_packets",
-    ]
-)
-"""Files of ports/1/counters; every other counter of a port is a file of ports/1/hw_counters."""
 
 PORT_STATES = {1: "DOWN", 2: "INIT", 3: "ARMED", 4: "ACTIVE", 5: "ACTIVE_DEFER"}
 PHYSICAL_STATES = {1: "Sleep", 2: "Polling", 3: "Disabled", 4: "PortConfigurationTraining", 5: "LinkUp"}
@@ -215,7 +189,7 @@ def _add_port(tree: Tree, machine: Machine, nic: Nic, path: str) -> None:
     ):
         tree.text(f"{path}/{name}", value)
     for name in counter_names(machine, nic.name):
-        folder = "counters" if name in PORT_COUNTERS else "hw_counters"
+        folder = "counters" if name in IB_COUNTERS else "hw_counters"
         tree.live(f"{path}/{folder}/{name}", _counter(machine, nic.name, name))
     tree.text(f"{path}/hw_counters/lifespan", 12)
 
