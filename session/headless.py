@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from ..incident.errors import NodeError
+from ..incident.errors import NodeError, NoPython
 from ..incident.events import NodeState
 from ..incident.ids import NodeId
 from ..incident.snapshot import NodeView, Snapshot
@@ -19,6 +19,9 @@ SETTLE_DEADLINE = 30.0
 
 WATCH = 4.0
 """Seconds of watching before probing, so that the first findings stand (rates need differences)."""
+
+_DOMAINS = {"nvml", "ib", "pci"}
+"""Hang domains that a node has to be heard of from, or say why not."""
 
 _DECIDED = (NodeState.FAILED, NodeState.LOST, NodeState.CLOSED, NodeState.BACKOFF)
 
@@ -95,7 +98,10 @@ def _all_decided(snapshot: Snapshot) -> bool:
 
 
 def _decided(view: NodeView) -> bool:
-    return view.state in _DECIDED or (view.state is NodeState.LIVE and view.last_heard > 0 and bool(view.facts))
+    if view.state is not NodeState.LIVE or view.code == NoPython.code:
+        return view.state in _DECIDED or view.last_heard > 0
+    hung = {hung.domain for hung in view.hung}
+    return view.series.keys() | view.unreadable.keys() | hung >= _DOMAINS
 
 
 def _reasons(snapshot: Snapshot) -> str:

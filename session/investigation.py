@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..incident.errors import LanescopeError
+from ..incident.errors import LanescopeError, NoPython
 from ..incident.events import Consented, NodeState, RoundEnded, RoundPlanned, TrialEnded
 from ..incident.findings import Severity
 from ..incident.ids import ComponentId, NodeId
@@ -18,6 +18,9 @@ from ..probes.run import run_round
 
 if TYPE_CHECKING:
     from .session import Session
+
+GPU_DOMAIN = "nvml"
+"""The hang domain that tells of GPUs and lanes; its facts come before its first sample."""
 
 PRIOR_NATS = {Severity.CRITICAL: 4.0, Severity.WARNING: 2.5, Severity.INFO: 0.0}
 """How far a standing finding steers the search; it never convicts (ARCHITECTURE.md, "Rules that hold everywhere")."""
@@ -138,9 +141,13 @@ def priors(snapshot: Snapshot, nodes: Sequence[NodeId]) -> dict[ComponentId, flo
 
 
 def probeable(snapshot: Snapshot, nodes: Sequence[NodeId]) -> tuple[NodeId, ...]:
-    """Those of `nodes` that are live and whose facts are known."""
+    """Those of `nodes` that are live, have told what their GPUs are wired to, and have the python3 that probes take."""
     views = (snapshot.nodes[node] for node in nodes if node in snapshot.nodes)
-    return tuple(view.id for view in views if view.state is NodeState.LIVE and view.facts)
+    return tuple(
+        view.id
+        for view in views
+        if view.state is NodeState.LIVE and GPU_DOMAIN in view.series and view.code != NoPython.code
+    )
 
 
 def _spent(ended: Sequence[TrialEnded], plan: RoundPlan) -> float:

@@ -29,7 +29,7 @@ from ..incident.snapshot import Snapshot
 from ..incident.source import CommandOutput, Intake, Source
 from ..signals.judge import compare, judge
 from ..topology.fabric import Fabric
-from ..topology.sources.facts import build_fabric
+from ..topology.sources.facts import FabricReader
 from .collect import collect_and_write
 from .investigation import Investigation
 
@@ -53,7 +53,7 @@ class Session:
         self._journalled = 0
         self._samples: dict[NodeId, int] = {}
         self._snapshot = Snapshot()
-        self._fabric: tuple[tuple[str, ...], Fabric] | None = None
+        self._fabrics = FabricReader()
         self._stopping = asyncio.Event()
         self._changed = asyncio.Event()
 
@@ -69,12 +69,8 @@ class Session:
         return self._snapshot
 
     def fabric(self) -> Fabric:
-        """The parts and wires of all nodes as their facts tell; built anew when facts come in."""
-        views = self.snapshot().nodes.values()
-        stand = tuple(view.facts_id for view in views)
-        if self._fabric is None or self._fabric[0] != stand:
-            self._fabric = (stand, build_fabric(views))
-        return self._fabric[1]
+        """The parts and wires of all nodes as their facts tell; nodes are read anew when facts of theirs come in."""
+        return self._fabrics.fabric(self.snapshot().nodes.values())
 
     def record(self, event: Event) -> str:
         """Take one event into the log, the fold and the case; returns its id."""

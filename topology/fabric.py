@@ -16,7 +16,7 @@ A part whose facts are missing stands there with `known` False and without the e
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import networkx as nx
@@ -36,6 +36,25 @@ class Fabric:
         self._platforms = dict(platforms)
         self._by_kind = _by_node_and_kind(graph)
         self._lanes, self._far = _index_lanes(graph)
+
+    @classmethod
+    def joined(cls, fabrics: Iterable[Fabric]) -> Fabric:
+        """One fabric of several that share no part: each is indexed already, so that this is quick."""
+        whole = cls(nx.Graph(), {})
+        for fabric in fabrics:
+            whole.graph.add_nodes_from(fabric.graph.nodes.items())
+            whole.graph.add_edges_from(fabric.graph.edges(data=True))
+            whole._platforms |= fabric._platforms
+            whole._by_kind |= fabric._by_kind
+            whole._lanes |= fabric._lanes
+            whole._far |= fabric._far
+        return whole
+
+    def recognized(self, platforms: Mapping[NodeId, Platform]) -> Fabric:
+        """The same with the platforms of its nodes."""
+        same = Fabric.joined([self])
+        same._platforms = dict(platforms)
+        return same
 
     @property
     def nodes(self) -> tuple[NodeId, ...]:

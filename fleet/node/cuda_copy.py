@@ -108,8 +108,8 @@ def run(arguments, bench):
                 "start_s": round(time.monotonic() - began, 3),
             }
         )
+        before = counters(bench, plan)  # the warm-up is load as well
         copies = warm_up(copy, plan, bench, scratch)
-        before = counters(bench, plan)
         bench.barrier()
         foot = measure(copy, copies, plan, bench, scratch)
         after = counters(bench, plan)

@@ -14,7 +14,7 @@ from .bounds import clean_bound, duty_from_strikes, interval
 from .counters import CounterEvidence, Counters
 from .evidence import BandwidthEvidence
 from .parts import Ints, Parts
-from .posterior import Belief, Grounds, mode_priors
+from .posterior import Belief, Grounds, mode_priors, nudges
 from .settings import MODES
 
 SHOWN_FROM = 0.001
@@ -91,7 +91,8 @@ class Books:
 
     def nats(self, members: Ints, belief: Belief, grounds: Grounds) -> float:
         """What all trials added to the log odds of some parts together against `no fault`."""
-        prior = float((self.parts.rate[members]).sum()) * (1 - grounds.settings.no_fault)
+        rate = self.parts.rate * np.exp(nudges(grounds))
+        prior = float(rate[members].sum()) * (1 - grounds.settings.no_fault)
         odds = float(belief.part[members].sum()) / max(belief.no_fault, 1e-300)
         return math.log(max(odds, 1e-300)) - math.log(prior / grounds.settings.no_fault)
 

@@ -31,12 +31,13 @@ def interval(bad: int, trials: int) -> tuple[float, float]:
 def duty_from_strikes(struck: int, trials: int, trial_s: float, window_s: float) -> tuple[float, float]:
     """Share of time on, of a fault whose counter moved in some trials of `trial_s` seconds.
 
-    Bursts as short as a window would show in a trial far more often than they are on; bursts longer than a trial show
-    in just that share of trials, and a counter may miss as many bad trials as it shows.
+    Between two extremes: bursts as short as a window show in a trial far more often than they are on; bursts that
+    outlast trials show in just that share of them. Bursts that no counter shows are not reckoned with.
     """
     low, high = interval(struck, trials)
-    shortest = -math.log1p(-min(low, 0.999)) * window_s / max(trial_s, window_s)
-    return min(low, shortest), min(1.0, 2 * high)
+    per_second = -math.log1p(-min(low, 0.999)) / max(trial_s, window_s)
+    shortest = per_second * window_s / (1 + per_second * window_s)
+    return min(low, shortest), high
 
 
 def at_most(bad: int, trials: int, rate: float) -> float:

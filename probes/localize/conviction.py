@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .counters import Counters
+from .counters import HURTS, Counters
 from .evidence import SMALL_DROP, BandwidthEvidence
 from .parts import Ints, Parts
 from .posterior import Belief, Grounds, believe
-from .settings import MODES, Settings
+from .settings import MODES, Mode
 
 RIVALS = 6
 RESIDUE = 3.0
@@ -19,6 +19,8 @@ LIKELY_SHARE = 0.99
 """Share of a group's probability from which one of its parts stands for it alone."""
 ALTERNATIVE_FROM = 0.01
 """Share of a group's probability from which a part is an alternative."""
+SILENT_FOR_GOOD = 6
+"""Trials after which a counter that never moved will not tell which part is always at fault."""
 EARLIER_FROM = 0.25
 """The first part of a group on the way stands for it unless a later one is believed in so many times more."""
 
@@ -69,24 +71,36 @@ def convict(
         return None
     part, share = _spokesman(grounds.parts, belief, group)
     if now.by_bandwidth < settings.convict_unprompted:
-        if share < LIKELY_SHARE or not counters_may_convict(counters, part, settings):
+        if share < LIKELY_SHARE or not counters_may_convict(grounds, counters, part):
             return None
         return _conviction(grounds.parts, belief, now, part, "counters")
     if _hinges_on_noise(grounds.parts, belief, group) and not bandwidth.calibration.settled:
         return None
     named = share >= LIKELY_SHARE and grounds.counters.strikes[part] >= settings.strikes
-    if not named and waited < settings.patience and _counters_could_tell(grounds.parts, group):
+    if not named and waited < settings.patience and _counters_could_tell(grounds, belief, group):
         return None
     return _conviction(grounds.parts, belief, now, part, "bandwidth")
 
 
-def counters_may_convict(counters: Counters, part: int, settings: Settings) -> bool:
-    """Rule for counters alone: enough strikes, none elsewhere comparable, and not moving without load."""
-    return (
-        len(counters.struck.get(part, ())) >= settings.strikes
-        and not counters.steps_without_load(part)
-        and not counters.comparable(part)
+def counters_may_convict(grounds: Grounds, counters: Counters, part: int) -> bool:
+    """Rule for counters: enough strikes, and nothing that lets them be harmless."""
+    return len(counters.struck.get(part, ())) >= grounds.settings.strikes and not may_be_harmless(
+        grounds, counters, part
     )
+
+
+def may_be_harmless(grounds: Grounds, counters: Counters, part: int) -> bool:
+    """Whether equals elsewhere step as often, or the counter moves without load and not just when bandwidth dips."""
+    hurts = grounds.counters.together[part] >= HURTS
+    return bool(counters.comparable(part)) or (counters.steps_without_load(part) and not hurts)
+
+
+def waits_for_bandwidth(grounds: Grounds, belief: Belief, counters: Counters, now: Standing) -> bool:
+    """Whether a verdict waits for bandwidth to agree, because the counters that point may be harmless."""
+    if now.posterior < grounds.settings.convict or now.by_bandwidth >= grounds.settings.convict_unprompted:
+        return False
+    part, _ = _spokesman(grounds.parts, belief, now.group)
+    return may_be_harmless(grounds, counters, part)
 
 
 def waits_for_noise(grounds: Grounds, belief: Belief, bandwidth: BandwidthEvidence, now: Standing) -> bool:
@@ -136,17 +150,28 @@ def _spokesman(parts: Parts, belief: Belief, group: int) -> tuple[int, float]:
     return int(members[at]), float(weights[at] / weights.sum())
 
 
-def _counters_could_tell(parts: Parts, group: int) -> bool:
-    members = parts.members(group)
-    return len(members) > 1 and bool(parts.counted[members].all())
+def _counters_could_tell(grounds: Grounds, belief: Belief, group: int) -> bool:
+    """Whether a counter may yet single out one part; that of a fault that is always on would have moved by now."""
+    members = grounds.parts.members(group)
+    if len(members) < 2 or not grounds.parts.counted[members].all():
+        return False
+    _, mode = _looks(grounds.parts, belief, group)
+    silent = not grounds.counters.strikes[members].any() and grounds.counters.trials[members].min() >= SILENT_FOR_GOOD
+    return not (mode.duty >= 1.0 and silent)
 
 
 def _hinges_on_noise(parts: Parts, belief: Belief, group: int) -> bool:
+    share, mode = _looks(parts, belief, group)
+    return share * mode.high < SMALL_DROP
+
+
+def _looks(parts: Parts, belief: Belief, group: int) -> tuple[float, Mode]:
+    """The share of traffic and the mode in which a group is most likely at fault."""
     columns = _columns(parts, group)
     column = int(columns[belief.by_mode[columns].sum(axis=1).argmax()])
     at = int(belief.by_mode[column].argmax())
     share = parts.shares[parts.column_share[column]] if at < len(MODES) else 1.0
-    return share * MODES[at % len(MODES)].high < SMALL_DROP
+    return share, MODES[at % len(MODES)]
 
 
 def _conviction(parts: Parts, belief: Belief, now: Standing, part: int, by: str) -> Conviction:

@@ -8,7 +8,7 @@ same, a part that steps is less remarkable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,6 +31,8 @@ HERRINGS_EXPECTED = 0.001
 """Harmless counters expected to step among all equals ..."""
 HERRINGS_AMONG = 100
 """... on top of their number."""
+HURTS = 3.0
+"""Nats from which strikes that coincide with dips are more than chance: then moves without load excuse nothing."""
 IDLE_SHARE = 0.15
 """Steps per second between trials against those under load, of a part at fault: bursts outlast a trial's end."""
 
@@ -54,10 +56,17 @@ class CounterEvidence:
     """Trials that loaded the part and read its counters."""
     idle_steps: Ints
     """Moves between trials."""
+    together: Floats
+    """Nats by which strikes and dips of the same trials speak for one cause."""
 
     def silenced(self) -> CounterEvidence:
         """As if no counter had been read: a counter says nothing, for or against."""
-        return replace(self, ratios=np.zeros_like(self.ratios), strikes=np.zeros_like(self.strikes))
+        return replace(
+            self,
+            ratios=np.zeros_like(self.ratios),
+            strikes=np.zeros_like(self.strikes),
+            together=np.zeros_like(self.together),
+        )
 
 
 @dataclass(slots=True)
@@ -104,20 +113,24 @@ class Counters:
             self._strikes[part] += 1
             self.struck.setdefault(part, []).append(event_id)
 
-    def evidence(self) -> CounterEvidence:
-        """What all of them say so far."""
+    def evidence(self, together: Mapping[int, float] | None = None) -> CounterEvidence:
+        """What all of them say so far; `together`: nats by which a part's strikes coincide with dips."""
         count = len(self.parts.components)
         ratios = np.zeros((count, len(STEP_RATES)))
+        coinciding = np.zeros(count)
+        for part, nats in (together or {}).items():
+            coinciding[part] = nats
         if self.tallies:
             by_name = np.stack([_against_healthy(tally, self.parts.kind) for tally in self.tallies.values()])
             names = np.sum([tally.trials > 0 for tally in self.tallies.values()], axis=0)
             ratios = np.where(names[:, None] > 0, log_sum(by_name, axis=0) - np.log(np.maximum(names, 1))[:, None], 0.0)
-            ratios -= self._harmless(ratios)[:, None]
+            ratios += (coinciding - self._harmless(ratios, coinciding))[:, None]
         return CounterEvidence(
             ratios,
             self._strikes.astype(np.int64),
             self._trials.astype(np.int64),
             self._idle_steps.astype(np.int64),
+            coinciding,
         )
 
     def steps_without_load(self, part: int) -> bool:
@@ -153,12 +166,14 @@ class Counters:
             self._idle_steps[part] += move.before > self._last.get((part, name), move.before)
             self._last[part, name] = move.after
 
-    def _harmless(self, ratios: Floats) -> Floats:
+    def _harmless(self, ratios: Floats, coinciding: Floats) -> Floats:
         """Log likelihood of `nothing wrong` once a harmless counter may be the reason for the strikes."""
         kinds = self.parts.kind
         says_fault = self._load_says_fault()
-        suspicious = np.where(self._strikes >= 2, 1 / (1 + np.exp(np.minimum(says_fault, 50))), 0.0)
-        suspicious = np.maximum(suspicious, np.minimum(self._idle_steps, 1.0) * (self._strikes > 0))
+        says_fault = np.where(coinciding >= HURTS, np.maximum(says_fault, 0.0), says_fault)
+        suspicious = np.where(self._strikes >= 2, 1 / (1 + np.exp(np.minimum(says_fault + coinciding, 50))), 0.0)
+        excused = (self._strikes > 0) & (coinciding < HURTS)
+        suspicious = np.maximum(suspicious, np.minimum(self._idle_steps, 1.0) * excused)
         of_kind = np.bincount(kinds, suspicious)[kinds] - suspicious
         equals = np.bincount(kinds, self._trials > 0)[kinds]
         share = np.minimum((HERRINGS_EXPECTED + of_kind) / (HERRINGS_AMONG + equals), 0.5)

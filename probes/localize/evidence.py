@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +64,10 @@ class _Shape:
     lowest: float
     dip: float
     """The lowest against the trial's own level."""
+    bad: int
+    """Bad windows ..."""
+    recoveries: int
+    """... and how often a good one follows."""
 
 
 class BandwidthEvidence:
@@ -205,8 +210,13 @@ class BandwidthEvidence:
             steady = _against_own_level(x)
             heard[:, :, ~LASTING] = np.moveaxis(strike(ratios[:, ~LASTING][:, :, bins_of(steady)], burst), -1, 0)
             said.update(zip(places, heard, strict=True))
-            looks = zip(np.median(x, axis=1).tolist(), x.min(axis=1).tolist(), steady.min(axis=1).tolist(), strict=True)
-            shapes.update(zip(places, (_Shape(*look) for look in looks), strict=True))
+            bad = x < BAD * self.calibration.noise
+            looks = (
+                np.median(x, axis=1), x.min(axis=1), steady.min(axis=1),
+                bad.sum(axis=1), (bad[:, :-1] & ~bad[:, 1:]).sum(axis=1),
+            )  # fmt: skip
+            rows = zip(*(look.tolist() for look in looks), strict=True)
+            shapes.update(zip(places, starmap(_Shape, rows), strict=True))
         self.said += [said[place] for place in range(len(trials))]
         self._shapes += [shapes[place] for place in range(len(trials))]
 
@@ -226,9 +236,11 @@ class BandwidthEvidence:
             self._epochs.add(self.observations[at], self.said[at])
 
     def _calibrate(self, suspects: Ints) -> None:
+        shapes = [shape for seen, shape in zip(self.observations, self._shapes, strict=True) if not seen.failed]
         windows = [x for seen, x in zip(self.observations, self.x, strict=True) if not seen.failed]
-        burst = burst_length([x for _, x in _by_length(windows)], self.calibration.noise)
         count = sum(map(len, windows))
+        longest = max(map(len, windows), default=1)
+        burst = burst_length(sum(shape.bad for shape in shapes), sum(shape.recoveries for shape in shapes), longest)
         if self._muted or count < self.calibration.next_at:
             self.calibration = _with_burst(self.calibration, burst)
             return

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+
+import numpy as np
 
 from ...incident.findings import Verdict, confidence_of
 from ...incident.ids import ComponentId
 from .account import Account, Books
+from .bounds import interval
 from .conviction import Conviction
 from .posterior import Belief, Grounds
 from .settings import MODES
-from .words import class_of, naming, next_test, plural
+from .words import class_of, naming, next_test, plural, small, times_likelier
 
 RIVALS_TOLD = 5
 
@@ -36,7 +40,7 @@ def verdict_of(found: Conviction, books: Books, belief: Belief, grounds: Grounds
         why=(
             *_convicts(found, books, account, belief, grounds),
             *_acquits(found, books, account, belief),
-            *_limits(books, found, account, alternatives),
+            *_limits(books, found, account, alternatives, grounds),
         ),
         next=next_test(part),
         evidence=_evidence(books, account),
@@ -45,23 +49,43 @@ def verdict_of(found: Conviction, books: Books, belief: Belief, grounds: Grounds
 
 def _convicts(found: Conviction, books: Books, account: Account, belief: Belief, grounds: Grounds) -> list[str]:
     part = books.parts.components[found.part]
-    members = books.parts.members(found.group)
-    nats = books.nats(members, belief, grounds)
+    weight = times_likelier(books.nats(books.parts.members(found.group), belief, grounds))
     trials = len(account.bad) + len(account.clean)
     said = []
     if found.by == "bandwidth":
-        mode, gated = books.likeliest_mode(found.part)
-        kind = "persistent" if MODES[mode].duty >= 1 else f"intermittent, on in about {MODES[mode].duty:.0%} of windows"
         said.append(
-            f"convicts: {plural(len(account.bad), 'bad trial')} of {trials} that crossed {part.within} "
-            f"({nats:+.1f} nats in all); looks {kind}" + ("; whole transfers wait for it" if gated else "")
+            f"{_slowness(books, found.part, account)}. All {plural(trials, 'trial')} across {part.within} "
+            f"together make a fault there {weight}"
         )
     if account.strikes:
         said.append(
-            f"convicts: its error counter moved in {plural(len(account.strikes), 'trial')} of {trials} that loaded it "
-            f"({nats:+.1f} nats in all); {_stillness(books, found.part)}"
+            f"Its error counter moved in {_of(len(account.strikes), trials)} that loaded it; "
+            f"{_stillness(books, found.part)}"
         )
+        if found.by == "counters":
+            said.append(f"{_how_often(books, account, trials)}. All trials together make a fault there {weight}")
     return said
+
+
+def _slowness(books: Books, part: int, account: Account) -> str:
+    """How it is at fault, as bandwidth shows it."""
+    mode, gated = books.likeliest_mode(part)
+    waits = ", and whole transfers wait for it" if gated else ""
+    crossed = sorted((*account.bad, *account.clean))
+    if MODES[mode].duty < 1:
+        return f"{_of(len(account.bad), len(crossed))} that crossed it were slow now and then{waits}"
+    lost = 1 - math.exp(float(np.median([np.median(books.bandwidth.x[at]) for at in crossed])))
+    return f"Trials that crossed it were slow all the time, by {lost:.0%} in the middle{waits}"
+
+
+def _how_often(books: Books, account: Account, trials: int) -> str:
+    low, high = interval(len(account.strikes), trials)
+    seconds = max(books.bandwidth.observations[at].path.seconds for at in account.bad)
+    return f"So it moves in {low:.0%} to {high:.0%} of trials of {seconds:.1f} s"
+
+
+def _of(some: int, trials: int) -> str:
+    return f"{some} of {plural(trials, 'trial')}"
 
 
 def _stillness(books: Books, part: int) -> str:
@@ -77,15 +101,14 @@ def _stillness(books: Books, part: int) -> str:
     between = f"between trials it moved {plural(idle, 'time')}" if idle else "between trials it never moved"
     if not equals:
         return between
-    return f"of its {len(equals)} siblings in the same trials {moved or 'none'} moved; {between}"
+    return f"of its {len(equals)} siblings in the same trials, {moved or 'none'} moved; {between}"
 
 
 def _acquits(found: Conviction, books: Books, account: Account, belief: Belief) -> list[str]:
     """One sentence for each rival that crossed the most bad trials."""
-    own = set(account.bad)
     through = set(books.bandwidth.crossing(int(books.parts.column[found.part])))
     shared: Counter[int] = Counter()
-    for at in own:
+    for at in account.bad:
         for column in books.bandwidth.observations[at].path.columns.tolist():
             if int(books.parts.column_group[column]) != found.group:
                 shared[column] += 1
@@ -99,12 +122,13 @@ def _acquits(found: Conviction, books: Books, account: Account, belief: Belief) 
         elsewhere = [
             at for at in books.bandwidth.crossing(column) if at not in through and not books.bandwidth.is_bad(at)
         ]
+        left = f"a probability of {small(belief.group[group])}"
         rival = _name(books, group)
         said.append(
-            f"acquits {rival}: shares {plural(count, 'bad trial')}, but {plural(len(elsewhere), 'clean trial')} "
-            f"crossed it elsewhere; posterior {belief.group[group]:.1e}"
+            f"Acquitted: {rival}, crossed by {count} of these as well, but {plural(len(elsewhere), 'clean trial')} "
+            f"crossed it elsewhere; {left} is left"
             if elsewhere
-            else f"does not acquit {rival}: no trial crossed it elsewhere; posterior {belief.group[group]:.1e}"
+            else f"Less likely: {rival}, with {left}, though no clean trial crossed it elsewhere"
         )
     return said
 
@@ -122,15 +146,26 @@ def _shows_in_bandwidth(books: Books, account: Account) -> bool:
     return bool(dips) and 2 * sum(dips) >= len(dips)
 
 
-def _limits(books: Books, found: Conviction, account: Account, alternatives: tuple[ComponentId, ...]) -> list[str]:
+def _limits(
+    books: Books, found: Conviction, account: Account, alternatives: tuple[ComponentId, ...], grounds: Grounds
+) -> list[str]:
     said = []
     if alternatives:
         shown = ", ".join(part.within for part in alternatives[:4])
         more = f" and {len(alternatives) - 4} more" if len(alternatives) > 4 else ""
-        said.append(f"no probe here separates it from {shown}{more}")
+        said.append(f"No probe here separates it from {shown}{more}" + _pointer(found, books, grounds))
+    if books.parts.components[found.part].kind == "nvlink" and not books.far_end(found.part):
+        said.append("No probe here tells which of its two ends is at fault")
     if found.by == "counters" and not _shows_in_bandwidth(books, account):
-        said.append("bandwidth shows nothing: what the part may lose drowns in the noise; its counter alone convicts")
+        said.append("Bandwidth shows nothing: what the part may lose drowns in the noise; its counter alone convicts")
     return said
+
+
+def _pointer(found: Conviction, books: Books, grounds: Grounds) -> str:
+    """What makes it stand for them, where that is no probe's doing."""
+    part = str(books.parts.components[found.part])
+    points = grounds.prompts.of(part, grounds.settings.prior_cap) if grounds.prompts else 0.0
+    return "; what it showed before any probe points to it among them" if points > 0 else ""
 
 
 def _evidence(books: Books, account: Account) -> tuple[str, ...]:

@@ -17,13 +17,14 @@ from ...topology.fabric import Fabric
 from ..catalogue import CATALOGUE
 from ..probe import Probe
 from .account import Books
-from .conviction import convict, standing, waits_for_noise
+from .coincidence import coincidences
+from .conviction import Standing, convict, standing, waits_for_bandwidth, waits_for_noise
 from .counters import Counters
 from .evidence import BandwidthEvidence, Observation
 from .explain import verdict_of
 from .parts import compile_parts
 from .planner import Choice, Planner
-from .posterior import Grounds, believe, resolved
+from .posterior import Belief, Grounds, believe, resolved
 from .settings import Prompts, Settings
 from .words import plural
 
@@ -120,7 +121,8 @@ class Localizer:
         if choice is None or choice.gain < LEAST_GAIN:
             return self._nothing_measurable()
         if self._seconds + choice.seconds > self.settings.budget:
-            return Stop(self._outcome_at_budget(), f"the budget of {self.settings.budget:.0f} s is spent")
+            spent = f"The budget of {self.settings.budget:.0f} s is spent."
+            return Stop(self._outcome_at_budget(), spent + self._still_open())
         number = self._rounds + 1
         trials = tuple(
             Trial(id=f"R{number}T{at}", probe=path.probe, node=path.node, targets=path.targets, seconds=path.seconds)
@@ -140,7 +142,7 @@ class Localizer:
         fresh = [seen for event_id, trial in ended if (seen := self._take(event_id, trial)) is not None]
         self._planner.ran([seen.path for seen in fresh])
         self._bandwidth.add(fresh, self._suspected_columns())
-        self._counted = self._counters.evidence()
+        self._counted = self._counters.evidence(coincidences(self._counters, self._bandwidth))
         self._belief = believe(self._grounds())
         while self._convict():
             self._belief = believe(self._grounds())
@@ -175,7 +177,7 @@ class Localizer:
             verdicts=self.verdicts,
             excludes=self._books.exclusions(self._grounds(), guilty) if measured else (),
             untestable=(*self._parts.untestable, *(self._parts.components[part] for part in sorted(self._unreached()))),
-            reason=" ".join([stop.reason + ".", *self._failed_trials()]),
+            reason=" ".join([stop.reason, *self._failed_trials()]),
             rounds=self._rounds,
             probes=self._trials,
             seconds=self._seconds,
@@ -235,20 +237,27 @@ class Localizer:
         settings, belief = self.settings, self._belief
         if self._convicted:
             if belief.no_fault >= settings.rest_healthy and belief.acquits(settings.rest_missed, REST_RATE, REST_RATE):
-                return Stop("localized", "the rest shows no further fault")
+                return Stop("localized", "The rest shows no further fault.")
             return None
         if belief.no_fault >= settings.healthy and belief.acquits(settings.missed, 0.0, CERTIFIED_RATE):
-            return Stop("none", f"no part shows a fault: probability {belief.no_fault:.3f} that all are healthy")
+            return Stop("none", f"No part shows a fault; all are healthy with a probability of {belief.no_fault:.1%}.")
         return None
 
     def _choose(self) -> Choice | None:
         grounds = self._grounds()
         now = standing(grounds, self._belief, self._bandwidth)
-        steered = now.posterior >= 0.9 and now.unprompted < self.settings.convict_unprompted
-        belief = believe(grounds.without_prompts()) if steered else self._belief
+        belief = self._view(grounds, now)
         whole = waits_for_noise(grounds, self._belief, self._bandwidth, now)
         deaf = frozenset(self._bandwidth.muted)
         return self._planner.choose(belief, self._bandwidth, self._usable(), self._overhead, deaf, whole)
+
+    def _view(self, grounds: Grounds, now: Standing) -> Belief:
+        """What to plan by: not by what points at a part and may not convict it, where something else has to agree."""
+        if waits_for_bandwidth(grounds, self._belief, self._counters, now):
+            return believe(grounds.without_counters())
+        if now.posterior >= 0.9 and now.unprompted < self.settings.convict_unprompted:
+            return believe(grounds.without_prompts())
+        return self._belief
 
     def _usable(self) -> dict[NodeId, tuple[ComponentId, ...]]:
         out = self._left_out()
@@ -279,10 +288,10 @@ class Localizer:
 
     def _nothing_measurable(self) -> Stop:
         if self._convicted:
-            return Stop("localized", "nothing else can be measured here")
+            return Stop("localized", "Nothing else can be measured here.")
         if not self._bandwidth.observations:
-            return Stop("not_run", "nothing could be measured on these nodes")
-        return Stop("undecided", "nothing more can be measured on these nodes")
+            return Stop("not_run", "Nothing could be measured on these nodes.")
+        return Stop("undecided", "Nothing more can be measured on these nodes." + self._still_open())
 
     def _outcome_at_budget(self) -> str:
         if self._convicted:
@@ -290,20 +299,33 @@ class Localizer:
         return "undecided" if self._bandwidth.observations else "not_run"
 
     def _cut_short(self) -> str:
-        return f"ended after {plural(self._rounds, 'round')} before everything was decided"
+        return f"Ended after {plural(self._rounds, 'round')}, before everything was decided.{self._still_open()}"
+
+    def _still_open(self) -> str:
+        """The part suspected most, where an end leaves it undecided."""
+        if self._convicted or not self._bandwidth.observations:
+            return ""
+        part, group = self._top()
+        if group < SUSPECTED_ENOUGH:
+            return " No part is suspected, but rare faults are not excluded yet."
+        return f" {part} is suspected most ({group:.0%}), not enough for a verdict."
+
+    def _top(self) -> tuple[ComponentId, float]:
+        """The part believed in most, and its group's probability."""
+        part = int(self._belief.part.argmax())
+        return self._parts.components[part], float(self._belief.group[self._parts.group[part]])
 
     def _failed_trials(self) -> list[str]:
         if not self._failures:
             return []
         last = self._failures[-1]
-        return [f"{plural(len(self._failures), 'trial')} measured nothing, last {last.trial.id}: {last.error}"]
+        return [f"{plural(len(self._failures), 'trial')} measured nothing; the last, {last.trial.id}: {last.error}."]
 
     def _reason(self, choice: Choice) -> str:
         """What the round is to decide, in one sentence."""
         probe = CATALOGUE[choice.paths[0].probe].title if choice.paths[0].probe in CATALOGUE else choice.paths[0].probe
-        part = int(self._belief.part.argmax())
-        group = self._belief.group[self._parts.group[part]]
+        part, group = self._top()
         if group >= SUSPECTED_ENOUGH:
-            return f"{probe}: is it {self._parts.components[part]} ({group:.0%}) or something beside it?"
+            return f"{probe}: is {part} at fault ({group:.0%}), or something beside it?"
         nodes = len({path.node for path in choice.paths})
         return f"{probe} on {plural(nodes, 'node')}: nothing stands out yet, every part once more"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,18 +65,9 @@ class Calibration:
         return self.windows / self.burst >= ENOUGH
 
 
-def burst_length(stacks: Sequence[Floats], noise: float) -> float:
-    """Mean length of a run of bad windows, at most a whole trial: bad windows by recoveries seen, prior 12 by 4.
-
-    `stacks`: x of trials with equally many windows, [T, K] each.
-    """
-    bad_windows, recoveries, longest = 0, 0, 1
-    for x in stacks:
-        bad = x < -4.0 * noise
-        bad_windows += int(bad.sum())
-        recoveries += int((bad[:, :-1] & ~bad[:, 1:]).sum())
-        longest = max(longest, x.shape[1])
-    return min(longest, (12.0 + bad_windows) / (4.0 + recoveries))
+def burst_length(bad: int, recoveries: int, longest: int) -> float:
+    """Mean length of a run of bad windows, at most a whole trial of `longest`: by recoveries seen, prior 12 by 4."""
+    return min(longest, (12.0 + bad) / (4.0 + recoveries))
 
 
 def recalibrate(

@@ -69,6 +69,8 @@ class Parts:
     column_share: Ints
     """Largest share code of each column."""
     column_group: Ints
+    column_shared: Bools
+    """Columns that only paths cross which others use as well."""
     shares: tuple[float, ...]
     """Share of traffic by share code; code 0 is all of it."""
     paths: tuple[ProbePath, ...]
@@ -95,6 +97,7 @@ def compile_parts(fabric: Fabric, nodes: Sequence[NodeId], probes: Iterable[Prob
     column, group = _classes(len(components), [[(index[c.component], c.share) for c in path] for *_, path in crossings])
     first = {int(number): at for at, number in reversed(list(enumerate(column)))}
     column_share = np.full(len(first), len(codes), dtype=np.int64)
+    column_shared = np.ones(len(first), dtype=bool)
     counted = np.zeros(len(components), dtype=bool)
     peers: dict[tuple[str, str, int], int] = {}
     paths = []
@@ -104,11 +107,13 @@ def compile_parts(fabric: Fabric, nodes: Sequence[NodeId], probes: Iterable[Prob
         counted[read] = True
         cols, share = (np.array(values, dtype=np.int64) for values in zip(*known, strict=True))
         np.minimum.at(column_share, cols, share)
+        is_shared = any(crossing.component.kind in SHARED_KINDS for crossing in path)
+        column_shared[cols] &= is_shared
         paths.append(
             ProbePath(
                 at, probe.name, node, targets, probe.seconds, probe.expected(fabric, targets), cols, share,
                 np.array(read, dtype=np.int64), peers.setdefault(_alike(fabric, probe.name, node, path), len(peers)),
-                any(crossing.component.kind in SHARED_KINDS for crossing in path),
+                is_shared,
             )
         )  # fmt: skip
     rates = np.array([FAULT_RATES.get(part.kind, OTHER_RATE) for part in components])
@@ -124,6 +129,7 @@ def compile_parts(fabric: Fabric, nodes: Sequence[NodeId], probes: Iterable[Prob
         groups=int(group.max()) + 1 if len(group) else 0,
         column_share=column_share,
         column_group=np.array([group[first[number]] for number in range(len(first))], dtype=np.int64),
+        column_shared=column_shared,
         shares=tuple(codes),
         paths=tuple(paths),
         by_target={(path.probe, path.targets): path for path in paths},

@@ -18,6 +18,8 @@ from .settings import MODES, RAISES_COUNTER, STEP_RATES, Prompts, Settings
 
 RESOLUTION = 2.5
 """Drops smaller than so many spreads of the paths' baselines can't be told from a baseline."""
+OTHERS_TAKE = 0.2
+"""Lasting drops up to this share, on paths that others use as well, can't be told from their traffic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,13 @@ class Belief:
 
 
 def resolved(parts: Parts, table: Tables, spread: float) -> Bools:
-    """[C, 2 M]: modes that bandwidth can tell from noise and from baselines, column by column."""
+    """[C, 2 M]: modes that bandwidth can tell from noise, baselines and others' traffic, column by column."""
     mean_drop = np.array([(mode.low + mode.high) / 2 for mode in MODES])
     by_share = table.divergence >= LEAST_DIVERGENCE
     by_share &= np.array(parts.shares)[:, None] * mean_drop >= RESOLUTION * spread
     own = by_share[parts.column_share]
+    crowded = np.array([mode.duty >= 1.0 and mode.high <= OTHERS_TAKE for mode in MODES])
+    own = own & ~(parts.column_shared[:, None] & crowded)
     gate = np.where(parts.column_share[:, None] > 0, by_share[0][None, :], False)
     return np.concatenate([own, gate], axis=1)
 
@@ -111,7 +115,7 @@ def believe(grounds: Grounds) -> Belief:
     stepping = np.where(parts.counted, log_sum(raised, axis=1), -np.inf)
     silent = np.where(parts.counted, np.log(1 - RAISES_COUNTER), 0.0)
     either = np.logaddexp(stepping, silent)
-    base = np.log(parts.rate * (1 - settings.no_fault)) + _nudges(parts, settings, grounds.prompts)
+    base = np.log(parts.rate * (1 - settings.no_fault)) + nudges(grounds)
     if grounds.dead:
         base[sorted(grounds.dead)] = -np.inf
     column = parts.column
@@ -140,10 +144,12 @@ def _totals(numbers: Ints, weights: Floats, count: int) -> Floats:
     return totals
 
 
-def _nudges(parts: Parts, settings: Settings, prompts: Prompts | None) -> Floats:
+def nudges(grounds: Grounds) -> Floats:
+    """[P] nats that standing counters and findings add to every part."""
+    prompts, components = grounds.prompts, grounds.parts.components
     if prompts is None or not prompts.nats:
-        return np.zeros(len(parts.components))
-    return np.array([prompts.of(part, settings.prior_cap) for part in parts.components])
+        return np.zeros(len(components))
+    return np.array([prompts.of(part, grounds.settings.prior_cap) for part in components])
 
 
 def _given(stepping: Floats, shown: Floats, hidden: Floats, either: Floats, column: Ints) -> Floats:
@@ -158,7 +164,7 @@ def _mean_ratios(
     parts: Parts, seen: Bools, prior: Floats, ratios: Floats, counters: CounterEvidence, base: Floats
 ) -> Floats:
     """For every kind of fault its mean likelihood ratio over the parts that can show it."""
-    weight = np.exp(base - base.max())
+    weight = np.exp(base - base.max()) if np.isfinite(base).any() else np.zeros(len(base))
     per_column = _totals(parts.column, weight, parts.columns)
     tested = np.where(seen & np.isfinite(prior), per_column[:, None], 0.0)
     total = tested.sum(axis=0)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 class Settings:
     """Thresholds and priors of one investigation. Seconds are probing seconds as the nodes measure them."""
 
-    budget: float = 600.0
+    budget: float = 300.0
     """Seconds after which it ends undecided."""
     convict: float = 0.99
     """Posterior from which a part is named."""

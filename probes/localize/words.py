@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -60,7 +61,7 @@ NAMINGS: Mapping[str, Naming] = {
 }  # fmt: skip
 
 PERSISTENT_FROM = 0.9
-"""Share of time on from which a fault is not called intermittent."""
+"""A fault that may be on for such a share of the time is not called intermittent."""
 
 
 def naming(part: ComponentId) -> Naming:
@@ -71,9 +72,8 @@ def naming(part: ComponentId) -> Naming:
 def class_of(part: ComponentId, duty: tuple[float, float], by: str) -> str:
     """`family/kind` for a part at fault for such a share of the time."""
     words = naming(part)
-    if part.kind == "pcie" and by == "bandwidth" and duty[1] < PERSISTENT_FROM:
-        return words.fault_class
-    return words.fault_class if by == "bandwidth" and duty[0] >= PERSISTENT_FROM else words.intermittent
+    lasting = duty[1] >= PERSISTENT_FROM or part.kind == "pcie"  # its bandwidth says nothing about its signal
+    return words.fault_class if by == "bandwidth" and lasting else words.intermittent
 
 
 def next_test(part: ComponentId) -> str:
@@ -84,3 +84,17 @@ def next_test(part: ComponentId) -> str:
 def plural(count: int, word: str) -> str:
     """`1 trial`, `3 trials`."""
     return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def small(probability: float) -> str:
+    """`3 %`, `0.2 %`, or `less than 0.1 %`."""
+    if probability < 0.001:
+        return "less than 0.1 %"
+    return f"{probability * 100:.1f} %" if probability < 0.01 else f"{probability * 100:.0f} %"
+
+
+def times_likelier(nats: float) -> str:
+    """What nats add up to: `about 900 times likelier`."""
+    if nats >= math.log(1e6):
+        return "more than a million times likelier"
+    return f"about {float(f'{math.exp(max(nats, 0.0)):.2g}'):,.0f} times likelier"

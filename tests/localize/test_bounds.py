@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lanescope.probes.localize.bounds import at_most, clean_bound, duty_from_strikes, interval
+from lanescope.probes.localize.coincidence import MOST, log_odds_of_one_cause
 from lanescope.probes.localize.likelihood import strike, tables
 from lanescope.probes.localize.rounds import circle
 
@@ -33,7 +34,19 @@ def test_a_bound_is_where_so_few_bad_trials_become_improbable():
 
 def test_the_duty_read_from_strikes_is_wide_because_bursts_may_be_as_short_as_a_window():
     low, high = duty_from_strikes(4, 10, 0.6, 0.03)
-    assert low < 0.01 < 0.4 < high
+    assert low < 0.01
+    assert high == interval(4, 10)[1]
+
+
+def test_strikes_and_dips_of_the_same_trials_speak_for_one_cause():
+    assert log_odds_of_one_cause(3, 0, 0, 20) > 4.0
+    assert log_odds_of_one_cause(30, 0, 0, 200) == MOST
+
+
+def test_strikes_and_dips_that_fall_on_the_same_trials_by_chance_say_next_to_nothing():
+    assert log_odds_of_one_cause(1, 5, 4, 20) < 0.5
+    assert log_odds_of_one_cause(0, 5, 5, 20) == 0.0
+    assert log_odds_of_one_cause(0, 0, 0, 0) == 0.0
 
 
 @given(st.integers(2, 16))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from lanescope.incident.events import encode_event
@@ -78,7 +80,7 @@ def test_two_steps_are_not_enough_however_unlikely_they_look():
 
 
 def test_a_red_herring_counter_that_moves_without_load_as_well_never_convicts():
-    bench = Bench(steps=in_every_third_trial(LANE), idle_steps=(LANE,), settings=Settings(budget=60.0))
+    bench = Bench(steps=in_every_third_trial(LANE), idle_steps=(LANE,), settings=Settings(budget=30.0))
     bench.run()
     assert bench.localizer.verdicts == ()
 
@@ -120,8 +122,8 @@ def test_a_gpu_link_that_drops_now_and_then_is_found_by_host_copies_with_the_bri
     assert verdict.fault_class.startswith("pcie-link")
     assert ComponentId("n2/pcie/0000:99:00.0") in verdict.alternatives
     assert verdict.duty[0] < 0.2 < verdict.duty[1]
-    assert any(sentence.startswith("convicts: ") for sentence in verdict.why)
-    assert any(sentence.startswith("acquits ") for sentence in verdict.why)
+    assert any("were slow now and then" in sentence for sentence in verdict.why)
+    assert any(sentence.startswith("Acquitted: ") for sentence in verdict.why)
 
 
 def test_a_gpu_that_has_lost_half_its_bandwidth_for_good_is_found_within_seconds():
@@ -200,6 +202,59 @@ def test_the_noise_is_learnt_and_accuses_nobody(noise):
     assert bench.localizer.belief(1, 0.0).noise == pytest.approx(noise, rel=0.2)
 
 
+def test_a_counter_that_moves_without_load_convicts_when_bandwidth_dips_in_the_very_same_trials():
+    """Marginal at rest as under load, and every copy waits for it: no red herring."""
+    bench = Bench(steps=in_every_third_trial(LANE), idle_steps=(LANE,))
+
+    def slow(trial, windows, rng):
+        struck = LANE.parent in trial.targets and trial.probe == "p2p" and loads.append(trial) is None
+        return np.where(np.arange(16) == 5, windows * 0.4, windows) if struck and len(loads) % 3 == 1 else windows
+
+    loads = []
+    bench.slow = slow
+    bench.run()
+    (verdict,) = bench.localizer.verdicts
+    assert verdict.component == LANE
+    assert verdict.drop[1] > 0.4
+
+
+def test_a_lane_that_is_down_is_named_within_seconds_where_a_finding_points_at_it():
+    bench = bench_with(LANE, 1.0, 1 / 18, priors={LANE: 4.0})
+    bench.run()
+    (verdict,) = bench.localizer.verdicts
+    assert verdict.component == LANE
+    assert verdict.fault_class == "nvlink-link"
+    assert bench.localizer.seconds < 20
+    assert any("points to it among them" in sentence for sentence in verdict.why)
+
+
+def test_small_lasting_losses_on_a_host_path_may_be_somebody_elses_traffic_for_as_long_as_they_like():
+    def slow(trial, windows, rng):
+        return windows * 0.86 if trial.targets == ("n1/gpu1",) else windows
+
+    bench = Bench(slow=slow, nodes=("n1",), settings=Settings(budget=60.0))
+    assert bench.run().outcome in ("none", "undecided")
+    assert bench.localizer.verdicts == ()
+
+
+def test_nodes_whose_gpus_all_answer_nothing_leave_no_belief_and_no_warning():
+    bench = Bench(nodes=("n1",), error=lambda trial: ("no device answers at that bus address", "probe"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert bench.run(40).outcome == "not_run"
+
+
+def test_every_sentence_for_people_starts_with_a_capital_or_a_number():
+    bench = Bench(steps=in_every_third_trial(LANE))
+    plan = bench.localizer.next_round()
+    stop = bench.run()
+    (verdict,) = bench.localizer.verdicts
+    reached = bench.localizer.conclusion(0.0)
+    for sentence in (plan.reason, stop.reason, reached.reason, *verdict.why):
+        assert not sentence[0].islower(), sentence
+    assert reached.reason.endswith(".")
+
+
 def test_two_faults_are_both_named():
     bench = bench_with(ComponentId("n2/gpu4/pcie"), 0.2, 0.5, steps=in_every_third_trial(LANE))
     bench.run()
@@ -252,6 +307,7 @@ def test_the_same_trials_give_the_same_belief_bit_for_bit():
         again.next_round()
         again.learn(ended, seconds)
     assert encode_event(again.belief(8, 1.0)) == encode_event(bench.localizer.belief(8, 1.0))
+    assert encode_event(again.conclusion(1.0)) == encode_event(bench.localizer.conclusion(1.0))
 
 
 def test_nics_and_what_only_they_hang_on_are_reported_as_untestable():
@@ -308,6 +364,6 @@ def test_the_reasons_say_what_convicts_and_that_bandwidth_shows_nothing_where_on
     bench = Bench(steps=in_every_third_trial(LANE))
     bench.run()
     why = bench.localizer.verdicts[0].why
-    assert why[0].startswith("convicts: its error counter moved in 3 trials of ")
+    assert why[0].startswith("Its error counter moved in 3 of ")
     assert "none moved; between trials it never moved" in why[0]
     assert any("counter alone convicts" in sentence for sentence in why)

@@ -17,7 +17,7 @@ from lanescope.session.session import Session, running
 from lanescope.sim.source import WorldSource
 from referencing import Registry, Resource
 
-from .worlds import small_world
+from .worlds import ready, small_world
 
 SCHEMAS = Path(__file__).parents[2] / "session" / "schemas"
 
@@ -32,13 +32,9 @@ def quiet(_: str) -> None:
     """Progress that nobody reads."""
 
 
-def session_on(tmp_path: Path, name: str, speed: float = 400) -> Session:
-    return Session(WorldSource(small_world(name, speed=speed)), Case.create(tmp_path, "c1"))
-
-
-async def ready(session: Session) -> None:
-    await session.until(lambda seen: bool(seen.nodes) and seen.up() == len(seen.nodes), 10)
-    await session.until(lambda seen: all(view.facts and view.last_heard for view in seen.nodes.values()), 10)
+def session_on(tmp_path: Path, name: str, nodes: int | None = None) -> Session:
+    world = small_world(name, speed=400)
+    return Session(WorldSource(world, nodes=world.scenario.nodes[:nodes]), Case.create(tmp_path, "c1"))
 
 
 @pytest.mark.parametrize("name", ["finding", "localize", "demo"])
@@ -94,7 +90,7 @@ async def test_a_fault_is_localized_and_the_document_keeps_its_contract(tmp_path
 
 
 async def test_a_healthy_fleet_is_certified_with_what_that_excludes(tmp_path: Path) -> None:
-    session = session_on(tmp_path, "healthy")
+    session = session_on(tmp_path, "healthy", nodes=2)
     async with running(session):
         await ready(session)
         await localize(session, session.source.nodes, None, quiet)

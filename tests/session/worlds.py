@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+from lanescope.session.session import Session
 from lanescope.sim.scenario import load_scenario
 from lanescope.sim.world import World
 
@@ -15,3 +16,9 @@ def small_world(name: str = "healthy", seed: int = 1, speed: float | None = None
     scenario = load_scenario(Path(str(files("lanescope.sim.scenarios") / f"{name}.toml")))
     changes = {"seed": seed} if speed is None else {"seed": seed, "speed": speed}
     return World(replace(scenario, **changes))
+
+
+async def ready(session: Session) -> None:
+    """Wait until every node is live and has told its facts."""
+    await session.until(lambda seen: bool(seen.nodes) and seen.up() == len(seen.nodes), 20)
+    await session.until(lambda seen: all(view.facts and view.last_heard for view in seen.nodes.values()), 20)

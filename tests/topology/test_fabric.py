@@ -12,7 +12,7 @@ from lanescope.incident.platforms import platform
 from lanescope.incident.snapshot import NodeView
 from lanescope.topology.fabric import canonical_address
 from lanescope.topology.paths import host_copy_path, peer_copy_path
-from lanescope.topology.sources.facts import build_fabric
+from lanescope.topology.sources.facts import FabricReader, build_fabric
 from lanescope.topology.sources.platform import fabric_of
 
 
@@ -209,3 +209,24 @@ def test_no_facts_however_mangled_make_the_fabric_raise(rows):
 @given(st.from_regex(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]", fullmatch=True))
 def test_an_address_read_twice_reads_the_same(address):
     assert canonical_address(canonical_address(address)) == canonical_address("0000" + address)
+
+
+def _view(node: str, *addresses: str, told_by: str = "J1") -> NodeView:
+    facts = {(ComponentId(f"{node}/gpu{number}"), "bus_address"): address for number, address in enumerate(addresses)}
+    return NodeView(NodeId(node), facts=facts, facts_id=told_by)
+
+
+def test_a_reader_gives_the_same_fabric_until_a_node_tells_something():
+    reader = FabricReader()
+    before = reader.fabric([_view("n1", "0000:19:00.0"), _view("n2", "0000:19:00.0")])
+    assert reader.fabric([_view("n1", "0000:19:00.0"), _view("n2", "0000:19:00.0")]) is before
+    after = reader.fabric([_view("n1", "0000:19:00.0"), _view("n2", "0000:19:00.0", "0000:3b:00.0", told_by="J9")])
+    assert after.gpus("n1") == before.gpus("n1")
+    assert after.gpus("n2") == ("n2/gpu0", "n2/gpu1")
+
+
+def test_a_reader_says_what_reading_all_nodes_at_once_says():
+    views = [_view("n1", "0000:19:00.0"), _view("n2", "0000:19:00.0", "0000:3b:00.0")]
+    reader = FabricReader()
+    reader.fabric(views[:1])
+    assert reader.fabric(views).to_json() == build_fabric(views).to_json()

@@ -16,29 +16,64 @@ from ...incident.platforms import Platform, platform, platform_names
 from ...incident.snapshot import NodeView
 from ..fabric import Fabric, add_bundle, add_chain, canonical_address
 
+Stand = tuple[object, ...]
+"""What a node's fabric was read from: as long as it is the same, so is the fabric."""
+
 
 def build_fabric(views: Iterable[NodeView]) -> Fabric:
     """The fabric of these nodes, as far as their facts tell."""
+    return Fabric.joined(_of_node(view) for view in views)
+
+
+class FabricReader:
+    """The fabric of nodes whose facts come in one after the other: only those are read anew that told something."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[NodeId, tuple[Stand, Fabric]] = {}
+        self._whole: tuple[tuple[Stand, ...], Fabric] | None = None
+
+    def fabric(self, views: Iterable[NodeView]) -> Fabric:
+        """The same as `build_fabric`; the same object as long as nothing was told."""
+        known = list(views)
+        stands = tuple(_stand(view) for view in known)
+        if self._whole is None or self._whole[0] != stands:
+            parts = [self._of_node(view, stand) for view, stand in zip(known, stands, strict=True)]
+            self._whole = (stands, Fabric.joined(parts))
+        return self._whole[1]
+
+    def _of_node(self, view: NodeView, stand: Stand) -> Fabric:
+        kept = self._nodes.get(view.id)
+        if kept is None or kept[0] != stand:
+            kept = self._nodes[view.id] = (stand, _of_node(view))
+        return kept[1]
+
+
+def _stand(view: NodeView) -> Stand:
+    return (view.id, view.facts_id, *(series.schema for series in view.series.values()))
+
+
+def _of_node(view: NodeView) -> Fabric:
+    """The fabric of one node."""
     graph: nx.Graph[ComponentId] = nx.Graph()
-    nodes = []
-    for view in views:
-        nodes.append(view.id)
-        _add_node(graph, view)
+    _add_node(graph, view)
     fabric = Fabric(graph, {})
-    known = {node: found for node in nodes if (found := _recognize(fabric, node))}
-    return Fabric(graph, known)
+    found = _recognize(fabric, view.id)
+    return fabric.recognized({view.id: found}) if found else fabric
 
 
 def _add_node(graph: nx.Graph[ComponentId], view: NodeView) -> None:
     graph.add_node(host_id(view.id), kind="host", known=bool(view.facts))
-    for kind in ("gpu", "nic"):
-        for device in view.components(kind):
-            _add_device(graph, view, device, kind)
-    switches = _nvswitches(view)
+    gpus, lanes = view.components("gpu"), view.components("nvlink")
+    for gpu in gpus:
+        _add_device(graph, view, gpu, "gpu")
+    for nic in view.components("nic"):
+        _add_device(graph, view, nic, "nic")
+    switches = _nvswitches(view, lanes)
     for address, switch in switches.items():
         graph.add_node(switch, kind="nvswitch", known=True, bus_address=address)
-    for gpu in view.components("gpu"):
-        _add_lanes(graph, view, gpu, switches)
+    by_address = {graph.nodes[gpu]["bus_address"]: gpu for gpu in gpus if "bus_address" in graph.nodes[gpu]}
+    for gpu in gpus:
+        _add_lanes(graph, view, gpu, [lane for lane in lanes if lane.parent == gpu], switches, by_address)
 
 
 def _add_device(graph: nx.Graph[ComponentId], view: NodeView, device: ComponentId, kind: str) -> None:
@@ -55,7 +90,7 @@ def _add_device(graph: nx.Graph[ComponentId], view: NodeView, device: ComponentI
     add_chain(graph, device, bridges, socket)
 
 
-def _nvswitches(view: NodeView) -> dict[str, ComponentId]:
+def _nvswitches(view: NodeView, lanes: Iterable[ComponentId]) -> dict[str, ComponentId]:
     """NVSwitches by bus address: those with facts, then those that only lanes name, in the order of their addresses."""
     found = {
         canonical_address(str(address)): switch
@@ -64,7 +99,7 @@ def _nvswitches(view: NodeView) -> dict[str, ComponentId]:
     }
     named = {
         canonical_address(str(address))
-        for lane in view.components("nvlink")
+        for lane in lanes
         if view.fact(lane, "remote_type") == "switch" and (address := view.fact(lane, "remote_address"))
     }
     free = max((switch.number for switch in found.values()), default=-1) + 1
@@ -74,15 +109,17 @@ def _nvswitches(view: NodeView) -> dict[str, ComponentId]:
 
 
 def _add_lanes(
-    graph: nx.Graph[ComponentId], view: NodeView, gpu: ComponentId, switches: Mapping[str, ComponentId]
+    graph: nx.Graph[ComponentId],
+    view: NodeView,
+    gpu: ComponentId,
+    lanes: Iterable[ComponentId],
+    switches: Mapping[str, ComponentId],
+    peers: Mapping[str, ComponentId],
 ) -> None:
     """Bundle a GPU's lanes by what they end at; those whose far end is not known stay loose."""
-    peers = {address: peer for peer in view.components("gpu") if (address := graph.nodes[peer].get("bus_address"))}
     bundles: dict[ComponentId, list[tuple[int, int]]] = {}
     loose = []
-    for lane in view.components("nvlink"):
-        if lane.parent != gpu:
-            continue
+    for lane in lanes:
         address = canonical_address(str(view.fact(lane, "remote_address") or ""))
         ends = switches if view.fact(lane, "remote_type") == "switch" else peers
         if address in ends and ends[address] != gpu:
