@@ -1,14 +1,20 @@
-"""All figures in one table: `python -m lanescope.benchmarks.all`, or `make bench`."""
+"""All figures in one table, in about five minutes: `python -m lanescope.benchmarks.all`, or `make bench`."""
 
 from __future__ import annotations
+
+import sys
 
 from . import fleet, localize, recording, tui
 from .figure import Figure, print_table
 
 
 def figures() -> list[Figure]:
-    """Every benchmark's figures, in order."""
-    return [figure for room in (fleet, tui, localize, recording) for figure in room.figures()]
+    """Every benchmark's figures, in order; what is being measured is told on stderr."""
+    found: list[Figure] = []
+    for room in (fleet, tui, localize, recording):
+        print(f"measuring: {room.COMMAND}", file=sys.stderr, flush=True)
+        found += room.figures()
+    return found
 
 
 if __name__ == "__main__":

@@ -1,42 +1,43 @@
 """What the screens cost with 64 nodes of 8 GPUs: `python -m lanescope.benchmarks.tui`.
 
 A draw is the view taken from a snapshot and all its strips, best of a few at 120x36. Key to paint and bytes are taken
-from the app in a pseudo-terminal of 120x36, fed with 64 made-up nodes at 1 Hz.
+from `lanescope connect` in a pseudo-terminal of 120x36: 64 replayed nodes (replay.py) under load, over SSH, at 1 Hz.
 """
 
 from __future__ import annotations
 
-import os
-import pty
-import select
+import contextlib
 import statistics
-import struct
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from fcntl import ioctl
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from termios import TIOCSWINSZ
 
+from lanescope.incident.events import VerdictReached
 from lanescope.incident.ids import NodeId
 from lanescope.incident.snapshot import Snapshot
-from lanescope.tests.tui.made_up import MadeUp, rounds_on, with_faults
+from lanescope.tests.tui.made_up import MadeUp, rounds_on, verdict_on, with_faults
 from lanescope.topology.fabric import Fabric
 from lanescope.topology.sources.facts import build_fabric
 
+from .busy import Motion, Node, record_nodes
 from .figure import Figure, print_table
+from .replay import replayed_fleet
+from .terminal import HEIGHT, WIDTH, Terminal, terminal
 
 COMMAND = "python -m lanescope.benchmarks.tui"
 NODES = 64
-WIDTH, HEIGHT = 120, 36
-KEYS = 30
+KEYS = 60
+UP, DOWN = b"\x1b[A", b"\x1b[B"
+SETTLING = 6.0
+"""Seconds after all nodes are up in which nothing is measured: facts still come in."""
+SPELL = 5.0
 
 
 def figures() -> list[Figure]:
     """Draws first, then the app in a terminal."""
-    return [*_draws(), *_in_a_terminal()]
+    return [*_draws(), *_in_a_terminal(*record_nodes(Motion.LOADED, Motion.STILL))]
 
 
 def _fleet() -> MadeUp:
@@ -46,12 +47,13 @@ def _fleet() -> MadeUp:
 def _draws() -> list[Figure]:
     made = rounds_on(_fleet(), "gpu-002", [(0.1, 0.1, 0.5), (0.7, 0.1, 0.1)])
     fabric = build_fabric(made.snapshot().nodes.values())
-    made.snapshot()
+    verdict = verdict_on(made, "gpu-002")
+    assert isinstance(verdict, VerdictReached)
     return [
         Figure(
             f"draw of {name}, {NODES} nodes", _best(lambda draw=draw: draw(made.snapshot(), fabric)), "ms", 16, COMMAND
         )
-        for name, draw in _views().items()
+        for name, draw in _views(verdict).items()
     ]
 
 
@@ -65,7 +67,7 @@ def _best(work: Callable[[], object], times: int = 7) -> float:
     return min(spent)
 
 
-def _views() -> dict[str, Callable[[Snapshot, Fabric], object]]:
+def _views(verdict: VerdictReached) -> dict[str, Callable[[Snapshot, Fabric], object]]:
     from lanescope.tui.draw.counters import draw_counters
     from lanescope.tui.draw.counters_view import counter_table
     from lanescope.tui.draw.detail_view import cursor_on, detail_of
@@ -77,6 +79,7 @@ def _views() -> dict[str, Callable[[Snapshot, Fabric], object]]:
     from lanescope.tui.draw.node_view import node_picture
     from lanescope.tui.draw.suspects import draw_suspects
     from lanescope.tui.draw.suspects_view import suspects_view
+    from lanescope.tui.draw.verdict import draw_verdict
     from lanescope.tui.theme import Ink
 
     ink, size = Ink(), (WIDTH, HEIGHT - 3)
@@ -86,6 +89,9 @@ def _views() -> dict[str, Callable[[Snapshot, Fabric], object]]:
         cursor = cursor_on(picture, picture.problems[0].component)
         return draw_node(picture, detail_of(snapshot, fabric, picture, cursor), *size, ink, cursor)
 
+    def verdict_page(snapshot: Snapshot, fabric: Fabric) -> object:
+        return draw_verdict(suspects_view(replace(snapshot, verdict=verdict), fabric, None), *size, ink)
+
     return {
         "fleet": lambda snapshot, fabric: draw_fleet(fleet_view(snapshot, fabric), *size, ink, 17),
         "fleet by errors": lambda s, fabric: draw_fleet(fleet_view(s, fabric, Metric.ERRORS), *size, ink, 17),
@@ -93,69 +99,35 @@ def _views() -> dict[str, Callable[[Snapshot, Fabric], object]]:
         "counters": lambda snapshot, _: draw_counters(counter_table(snapshot), *size, ink, 0, 0, True),
         "events": lambda snapshot, _: draw_events(event_lines(snapshot), *size, ink, 0),
         "suspects": lambda snapshot, fabric: draw_suspects(suspects_view(snapshot, fabric, None), *size, ink),
+        "verdict": verdict_page,
     }
 
 
-def _in_a_terminal() -> Iterator[Figure]:
-    """The app as a person has it."""
-    controller, terminal = pty.openpty()
-    ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
-    environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8"}
-    child = subprocess.Popen(
-        [sys.executable, "-m", "lanescope.benchmarks.tui", "--app"],
-        stdin=terminal, stdout=terminal, stderr=terminal, env=environment, start_new_session=True,
-    )  # fmt: skip
-    os.close(terminal)
-    try:
-        select.select([controller], [], [], 60.0)
-        _read(controller, 5.0)
-        waits = sorted(_key_to_paint(controller, key) for key in (b"\x1b[B", b"\x1b[A") * (KEYS // 2))
-        yield Figure("key to paint, median", statistics.median(waits), "ms", 50, COMMAND)
-        yield Figure("key to paint, 95 of 100", waits[int(len(waits) * 0.95)], "ms", 50, COMMAND)
-        yield Figure("bytes a second, live, fleet", _read(controller, 5.0) / 5.0, "B/s", 6144, COMMAND)
-        os.write(controller, b" ")
-        _read(controller, 3.0, until_quiet=1.5)
-        yield Figure("bytes in 5 s, frozen", _read(controller, 5.0), "B", 0, COMMAND)
-    finally:
-        child.terminate()
-        child.wait(timeout=10)
-        os.close(controller)
+def _in_a_terminal(loaded: Node, still: Node) -> Iterator[Figure]:
+    """`lanescope connect` as a person has it: with the values of all nodes live, then with none of them changing."""
+    fleet = f"{NODES} nodes live"
+    with replayed_fleet(loaded, NODES) as (folder, names), _connected(folder, names) as screen:
+        screen.key_to_paint(DOWN)  # selects the first node: from there on every key moves
+        waits = sorted(screen.key_to_paint(key) for key in (DOWN, UP) * (KEYS // 2))
+        yield Figure(f"key to paint, {fleet}, median", statistics.median(waits), "ms", 50, COMMAND)
+        yield Figure(f"key to paint, {fleet}, 95 of 100", waits[int(len(waits) * 0.95)], "ms", 50, COMMAND)
+        yield Figure(f"painted a second, {fleet}", screen.read(SPELL) / SPELL, "B", 6144, COMMAND)
+        screen.press(b" ")
+        screen.read(3.0, until_quiet=1.5)
+        yield Figure(f"painted in {SPELL:g} s, frozen", screen.read(SPELL), "B", 0, COMMAND)
+    with replayed_fleet(still, NODES) as (folder, names), _connected(folder, names) as screen:
+        yield Figure("painted a second, live, nothing changing", screen.read(SPELL) / SPELL, "B", 200, COMMAND)
 
 
-def _read(controller: int, seconds: float, until_quiet: float | None = None) -> int:
-    """Bytes that come within some seconds, or until nothing came for a while."""
-    count, end = 0, time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        ready, _, _ = select.select([controller], [], [], left if until_quiet is None else min(left, until_quiet))
-        if ready:
-            count += len(os.read(controller, 65536))
-        elif until_quiet is not None:
-            break
-    return count
-
-
-def _key_to_paint(controller: int, key: bytes) -> float:
-    """Milliseconds from a key to the first byte after it, with the tick's own paint out of the way."""
-    _read(controller, 0.35, until_quiet=0.15)
-    started = time.perf_counter()
-    os.write(controller, key)
-    select.select([controller], [], [], 5.0)
-    return 1000 * (time.perf_counter() - started)
-
-
-def _run_app() -> None:
-    """What runs in the pseudo-terminal: 64 nodes whose values come in every second."""
-    from lanescope.tests.tui.made_up_session import MadeUpSession
-    from lanescope.tui.app import LanescopeApp
-
-    made = _fleet()
-    app = LanescopeApp(MadeUpSession(made, Path(tempfile.gettempdir())))
-    app.call_later(lambda: app.set_interval(1.0, made.tick))
-    app.run(mouse=False)
+@contextlib.contextmanager
+def _connected(folder: Path, names: Sequence[str]) -> Iterator[Terminal]:
+    """The fleet on screen, settled."""
+    with tempfile.TemporaryDirectory() as cases:
+        with terminal(["connect", "-F", str(folder / "ssh_config"), "--cases", cases, *names]) as screen:
+            screen.wait_for(f"{len(names)}/{len(names)} up", 60.0)
+            screen.read(SETTLING)
+            yield screen
 
 
 if __name__ == "__main__":
-    if "--app" in sys.argv:
-        _run_app()
-    else:
-        print_table(figures())
+    print_table(figures())

@@ -58,7 +58,8 @@ class Recording:
         self._folder, self._disk, self._clock = folder, disk, clock
         self._open: dict[tuple[str, str], _OpenChunk] = {}
         self._last_chunk: dict[str, str] = {}
-        self._unwritten: list[Entry] = []
+        self._unwritten = bytearray()
+        """Frames for the tail, made as samples come in: thousands at once would hold up whoever waits."""
         self._index_path = folder / "idx.jsonl"
         self._index = append_to(self._index_path)
         self._segment_number, self._segment_size = 0, 0
@@ -79,7 +80,7 @@ class Recording:
         if open_ is None:
             open_ = self._open[key] = _OpenChunk(minute, self._tail_number)
         open_.samples.append(entry)
-        self._unwritten.append(entry)
+        self._unwritten += self._encoder.frame(entry)
 
     def keep_up(self) -> None:
         """Write what is due by the clock; to be called often, at least once a second."""
@@ -97,7 +98,7 @@ class Recording:
     def flush(self) -> None:
         """Bring all samples into the tail."""
         if self._unwritten:
-            write_all(self._tail, b"".join(self._encoder.frame(entry) for entry in self._unwritten))
+            write_all(self._tail, bytes(self._unwritten))
             self._unwritten.clear()
 
     def close(self) -> None:

@@ -86,7 +86,8 @@ class Collection:
                     window=self._settings.collector_window,
                     request_pty=False,
                 )
-            self._channel.write(payload)
+            with contextlib.suppress(BrokenPipeError):  # it has ended already, and its last words tell why
+                self._channel.write(payload)
             await self._look_after(announce, limited)
         except TimeoutError:
             raise Hung(f"{self._place.node}: it takes no command within {self._settings.start_timeout:g} s") from None
@@ -123,7 +124,8 @@ class Collection:
                 self._say("K")
             self._judge(now, announce, limited)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._session.ended.wait(), LOOK_EVERY)
+                async with asyncio.timeout(LOOK_EVERY):  # wait_for would make a task each time
+                    await self._session.ended.wait()
         if (error := self._why_it_ended()) is not None:
             raise error
 
@@ -196,4 +198,5 @@ class Collection:
                 f"{node}: user {self._place.user} may log in but run nothing (exit status {session.exit_status}"
                 f"{': ' + said if said else ''}); its login shell is nologin, false or restricted"
             )
-        return NodeError(f"{node}: the collector did not start: {session.how_it_ended()}")
+        words = f"; in place of a collector it said: {said}" if said else ""
+        return NodeError(f"{node}: the collector did not start: {session.how_it_ended()}{words}")

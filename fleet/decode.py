@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -74,22 +75,20 @@ def apply_delta(raw: list[Any], changes: list[Any]) -> list[int]:
     """Apply `[gap, change, ...]` to a vector in place; the positions that changed. Raises Malformed."""
     if len(changes) % 2:
         raise Malformed("a change without its gap")
-    position = 0
-    touched = []
-    for gap, change in zip(changes[::2], changes[1::2], strict=True):
-        if type(gap) is not int or gap < 0:
-            raise Malformed("a gap that is no distance")
-        position += gap
-        if position >= len(raw):
-            raise Malformed("a change past the end")
+    gaps = changes[::2]
+    if not set(map(type, gaps)) <= {int} or min(gaps, default=0) < 0:
+        raise Malformed("a gap that is no distance")
+    positions = list(accumulate(gaps))
+    if positions and positions[-1] >= len(raw):
+        raise Malformed("a change past the end")
+    for position, change in zip(positions, changes[1::2], strict=True):
         if type(change) is int and type(raw[position]) is int:
             raw[position] += change
         elif isinstance(change, list) and len(change) == 1:
             raw[position] = change[0]
         else:
             raise Malformed("a change that does not fit what it changes")
-        touched.append(position)
-    return touched
+    return positions
 
 
 @dataclass(slots=True)
@@ -104,6 +103,11 @@ class _Stream:
     scales: Vector
     raw: list[Any] | None = None
     values: Vector = field(default_factory=lambda: np.empty(0))
+    widths: frozenset[int] = field(init=False)
+    """Positions of the readings of which a number needs reading too."""
+
+    def __post_init__(self) -> None:
+        self.widths = frozenset(at for at, name in enumerate(self.names) if name == "current_width")
 
     def take(self, kind: str, content: list[Any]) -> Vector:
         """The vector after a frame, read-only. Raises Malformed."""
@@ -115,14 +119,22 @@ class _Stream:
         elif kind == "D" and self.raw is not None:
             self.values = self.values.copy()
             raw, self.raw = self.raw, None  # void until the whole difference fitted
-            for position in apply_delta(raw, content):
-                self.values[position] = read_value(self.names[position], raw[position])
+            self._read(raw, apply_delta(raw, content))
             self.raw = raw
         else:
             raise Malformed("a difference without a key frame before it")
         scaled: Vector = self.values * self.scales
         scaled.flags.writeable = False
         return scaled
+
+    def _read(self, raw: list[Any], positions: list[int]) -> None:
+        """Read what changed: all at once where it is numbers and nothing else, which it nearly always is."""
+        changed = [raw[position] for position in positions]
+        if set(map(type, changed)) <= {int, float} and self.widths.isdisjoint(positions):
+            self.values[positions] = changed
+            return
+        for position, value in zip(positions, changed, strict=True):
+            self.values[position] = read_value(self.names[position], value)
 
 
 class Schemas:

@@ -89,7 +89,7 @@ class Incident:
     def __init__(self) -> None:
         self._head = Snapshot()
         self._nodes: dict[NodeId, NodeView] = {}
-        self._rings: dict[tuple[NodeId, str], _Ring] = {}
+        self._rings: dict[NodeId, dict[str, _Ring]] = {}
         self._logs: dict[NodeId, deque[tuple[str, LogRead]]] = {}
         self._findings: dict[str, Finding] = {}
         self._trials: list[tuple[str, TrialEnded]] = []
@@ -127,10 +127,9 @@ class Incident:
                 known = {(fact.component, fact.key): fact.value for fact in event.facts}
                 self._change(event.node, facts={**self._node(event.node).facts, **known}, facts_id=id_)
             case SchemaDeclared():
-                before = self._rings.get((event.node, event.domain))
-                self._rings[event.node, event.domain] = _Ring(
-                    event.schema, event.fields, before.resets + 1 if before else 0
-                )
+                rings = self._rings.setdefault(event.node, {})
+                before = rings.get(event.domain)
+                rings[event.domain] = _Ring(event.schema, event.fields, before.resets + 1 if before else 0)
                 self._node(event.node)
             case LogRead():
                 self._logs.setdefault(event.node, deque(maxlen=LOG_LINES)).append((id_, event))
@@ -175,7 +174,7 @@ class Incident:
         self._nodes[node] = replace(self._node(node), **changes)  # type: ignore[arg-type]
 
     def _take_sample(self, id_: str, event: SampleTaken) -> None:
-        ring = self._rings.get((event.node, event.domain))
+        ring = self._rings.get(event.node, {}).get(event.domain)
         if ring is None or ring.schema != event.schema:
             return
         ring.take(id_, event)
@@ -197,8 +196,8 @@ class Incident:
     def _view(self, node: NodeId) -> NodeView:
         series = {
             domain: series
-            for (owner, domain), ring in self._rings.items()
-            if owner == node and (series := ring.series()) is not None
+            for domain, ring in self._rings.get(node, {}).items()
+            if (series := ring.series()) is not None
         }
         return replace(self._nodes[node], series=series, logs=tuple(self._logs.get(node, ())))
 

@@ -13,6 +13,10 @@ leaf-3, leaf-3/port12, spine-4, uplink/leaf-3~spine-4, cable/gpu-017:mlx5_4~leaf
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+_NICS = ("mlx", "bnxt", "irdma", "efa", "ibp", "roce")
+"""How the names of network devices begin."""
 
 
 class ComponentId(str):
@@ -51,24 +55,29 @@ class ComponentId(str):
     def kind(self) -> str:
         """What sort of part: `gpu`, `nvlink`, `hbm`, `pcie`, `bridge`, `nvswitch`, `port`, `numa`, `nic`, `host`,
         `service`, `psu`, `cable`, `uplink`, or `node`."""
-        if "/" not in self:
-            return "node"
-        first = self.partition("/")[0]
-        if first in ("cable", "uplink"):
-            return first
-        segments = self.split("/")
-        if segments[1] == "service":
-            return "service"
-        if segments[1] == "pcie":
-            return "bridge"
-        stem = re.sub(r"\d+$", "", segments[-1])
-        return "nic" if segments[-1].startswith(("mlx", "bnxt", "irdma", "efa", "ibp", "roce")) else stem
+        return _kind_of(self)
 
     @property
     def number(self) -> int:
         """The number at the end of the last segment (`gpu3`: 3; `mlx5_4`: 4), -1 where there is none."""
         found = re.search(r"(\d+)$", self)
         return int(found[1]) if found else -1
+
+
+@lru_cache(maxsize=1 << 16)
+def _kind_of(path: str) -> str:
+    """Remembered, as it is asked thousands of times a second of the same parts."""
+    if "/" not in path:
+        return "node"
+    segments = path.split("/")
+    if segments[0] in ("cable", "uplink"):
+        return segments[0]
+    if segments[1] == "service":
+        return "service"
+    if segments[1] == "pcie":
+        return "bridge"
+    last = segments[-1]
+    return "nic" if last.startswith(_NICS) else last.rstrip("0123456789")
 
 
 class NodeId(ComponentId):

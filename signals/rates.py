@@ -84,6 +84,21 @@ def rise_of(series: Series, column: int, window: float | None = None) -> Rise | 
     )
 
 
+def rates_of(series: Series, columns: Sequence[int], window: float | None = None) -> Vector:
+    """The mean rate of each of some counters: what `rise_of` says, for many at once; NaN where unknown."""
+    start = window_start(series.times, window)
+    seconds = series.times[-1] - series.times[start]
+    if seconds <= 0:
+        return np.full(len(columns), NAN)
+    readings = np.array([sample[list(columns)] for sample in series.samples[start:]])
+    steps = np.diff(readings, axis=0)
+    rates: Vector = np.where(steps < 0, readings[1:], steps).sum(axis=0) / seconds
+    for at in np.flatnonzero(np.isnan(readings).any(axis=0)):
+        rise = rise_of(series, columns[int(at)], window)
+        rates[at] = NAN if rise is None or rise.seconds <= 0 else rise.total / rise.seconds
+    return rates
+
+
 def moved_columns(series: Series, columns: npt.NDArray[np.intp], window: float | None = None) -> list[int]:
     """Which of the columns read differently at the two ends of the window, or are missing at one end only.
 

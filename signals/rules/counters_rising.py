@@ -71,7 +71,7 @@ def _risers(series: Series) -> Iterator[_Riser]:
         counter = ERROR_COUNTERS.get(name)
         if counter is None or not counter.fault_class:
             continue
-        for position in moved.intersection(column.at.tolist()):
+        for position in _may_stand_out(series, column, moved):
             rise = rise_of(series, position, WINDOW)
             if rise and _is_worth_telling(rise, counter) and _stands_out(series, column, position, rise):
                 evidence = tuple(series.ids[at] for at in rise.at)
@@ -87,6 +87,20 @@ def _watched(fields: tuple[object, ...]) -> npt.NDArray[np.intp]:
         if name in ERROR_COUNTERS and ERROR_COUNTERS[name].fault_class
     ]
     return np.sort(np.concatenate(columns)) if columns else np.array([], dtype=np.intp)
+
+
+def _may_stand_out(series: Series, column: Column, moved: set[int]) -> list[int]:
+    """Those that moved and are not plainly among their equals, so that a storm on all links is not looked at link by
+    link. It goes by the ends of the window alone: a part that stands out only just, and was reset within it, is missed.
+    """
+    rises = rough_rises(series, column.at, WINDOW)
+    known = np.sort(rises[~np.isnan(rises)])
+    if len(known) <= FEWEST_EQUALS:
+        return [position for position in column.at.tolist() if position in moved]
+    least_median = float(known[(len(known) - 2) // 2])
+    ordinary = least_median + DEVIATIONS * sqrt(least_median)
+    pairs = zip(column.at.tolist(), rises.tolist(), strict=True)
+    return [position for position, rise in pairs if position in moved and not rise <= ordinary]
 
 
 def _is_worth_telling(rise: Rise, counter: ErrorCounter) -> bool:

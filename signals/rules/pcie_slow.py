@@ -8,7 +8,7 @@ import numpy as np
 
 from ...incident.findings import Confidence, Finding, Severity
 from ...incident.ids import ComponentId
-from ...incident.snapshot import NodeView, Series
+from ...incident.snapshot import NodeView, Series, Vector
 from ..frus import fru_of
 from ..pcie_links import PcieLink, pcie_links
 from ..rates import per_second
@@ -34,16 +34,22 @@ def pcie_slow(scene: Scene) -> Iterator[Finding]:
         for link in pcie_links(view.facts):
             if not link.device or not 0 < series.value(link.id, "speed_gts") < link.max_speed:
                 continue
-            speeds = series.history(link.id, "speed_gts")[-SAMPLES:]
+            speeds = _newest(series, link.id, "speed_gts")
             if bool((speeds < link.max_speed).all()) and (busy := _load(view, link.device)):
                 yield _finding(view, series, link, link.device, float(speeds[-1]), busy)
+
+
+def _newest(series: Series, component: ComponentId, name: str) -> Vector:
+    """The newest values of one reading; none where it is not in the schema."""
+    at = series.index.get((component, name))
+    return np.array([] if at is None else [sample[at] for sample in series.samples[-SAMPLES:]])
 
 
 def _load(view: NodeView, device: ComponentId) -> tuple[str, str] | None:
     """In words how busy the device has been in the newest samples, and the sample that shows it; None when idle."""
     if device.kind == "gpu":
         series = view.series.get("nvml")
-        used = series.history(device, "utilization_pct")[-SAMPLES:] if series else np.array([])
+        used = _newest(series, device, "utilization_pct") if series else np.array([])
         if series is None or len(used) < SAMPLES or not bool((used >= BUSY_PCT).all()):
             return None
         return "while the GPU works", series.ids[-1]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lanescope.incident.events import Field
 from lanescope.incident.ids import ComponentId
 from lanescope.incident.snapshot import Series
-from lanescope.signals.rates import increase, moved_columns, per_second, rise_of
+from lanescope.signals.rates import increase, moved_columns, per_second, rates_of, rise_of
 
 PART = ComponentId("n/gpu0/nvlink3")
 NAN = float("nan")
@@ -74,3 +74,9 @@ def test_a_counter_that_stood_still_is_not_among_those_that_moved():
 def test_no_counter_ever_has_a_negative_rate(values):
     rate = per_second(series(values), PART, "crc_errors")
     assert isnan(rate) or rate >= 0
+
+
+@given(st.lists(st.one_of(st.integers(0, 2**53).map(float), st.just(NAN)), min_size=1, max_size=12))
+def test_many_rates_at_once_are_those_of_one_by_one(values):
+    told = series(values)
+    assert rates_of(told, [0]) == pytest.approx([per_second(told, PART, "crc_errors")], nan_ok=True)
