@@ -13,8 +13,10 @@ help: ## show this list
 install: $(STAMP) ## make .venv with the product and its tools
 
 $(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(PYTHON) -c 'import sys; sys.version_info < (3, 11) and sys.exit(f"Python 3.11 or newer is needed, {sys.executable} is {sys.version.split()[0]}; name another: make PYTHON=python3.12")'
+	@echo 'Installing into $(VENV), once; it takes about a minute.'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 demo: $(STAMP) ## open Lanescope on a simulated fleet (without a terminal: run headless and print a report)

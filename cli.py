@@ -6,8 +6,8 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import signal
-import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
@@ -15,31 +15,36 @@ from typing import Any
 
 from . import __version__
 from .incident.errors import Altered, EvidenceError, InputError, LanescopeError, Unsafe
+from .streams import asked, has_terminal, say, tell
 
 EXIT_CODES = """exit codes: 0 good / nothing found, 1 fault found / altered, 2 undecided / unsigned / failed node,
 3 could not tell or run, 4 unsafe input, 64 usage, 70 a defect of ours, 130 interrupted"""
+INTERRUPTED = 130
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end what runs in good order: nothing stays on a node, the case is closed."""
+TERMINAL_LOOK = 2.0
+"""Seconds between two looks whether the terminal is still there."""
+EXIT_AGAIN = 0.5
+"""Seconds after which screens that were told to end while they began are told again."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the `lanescope` command; returns its exit code."""
-    parser = _parser()
     try:
-        options = parser.parse_args(argv)
+        options = _parser().parse_args(argv)
     except SystemExit as stop:
         return 64 if stop.code == 2 else int(stop.code or 0)
     try:
         return int(options.command(options))
     except KeyboardInterrupt:
-        _say("interrupted; what was gathered is in the case folder")
-        return 130
+        say("lanescope: interrupted")
+        return INTERRUPTED
     except LanescopeError as error:
-        _say(f"lanescope: {error}")
+        say(f"lanescope: {error}")
         return _code_of(error)
-    except BrokenPipeError:
-        return 0
     except Exception as error:  # the border of the program: shown, never a bare traceback
-        _say(f"lanescope: a defect of ours: {type(error).__name__}: {error}; please report it with this:")
-        _say("".join(traceback.format_tb(error.__traceback__)[-3:]).rstrip())
+        say(f"lanescope: a defect of ours: {type(error).__name__}: {error}; please report it with this:")
+        say("".join(traceback.format_tb(error.__traceback__)[-3:]).rstrip())
         return 70
 
 
@@ -62,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     localize.add_argument("--json", action="store_true", help="print one JSON document")
     localize.add_argument("--yes", action="store_true", help="run the probes without asking")
     localize.add_argument("--plan", action="store_true", help="show the first round and its cost; run nothing")
-    localize.add_argument("--budget", type=float, metavar="SECONDS", help="probing seconds to spend at most")
+    localize.add_argument("--budget", type=_seconds, metavar="SECONDS", help="probing seconds to spend at most")
 
     collect = _command(commands, "collect", _collect, "collect evidence and write a bundle; no screen")
     _fleet_options(collect)
@@ -115,19 +120,34 @@ def _screen_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mouse", action=argparse.BooleanOptionalAction, help="default: off over SSH")
 
 
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds < 1e6:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, not {text!r}")
+    return seconds
+
+
 def _connect(options: argparse.Namespace) -> int:
+    if not has_terminal():
+        raise InputError(
+            "connect draws screens: stdin, stdout and stderr must be a terminal; localize and collect need none"
+        )
     return _run(_on_screen(options, _ssh_session(options)))
 
 
 def _localize(options: argparse.Namespace) -> int:
-    if not (options.yes or options.plan or _asked("Run probes that load GPUs and links of these nodes?")):
+    if not (options.yes or options.plan or asked("Run probes that load GPUs and links of these nodes?")):
         raise InputError("probes load GPUs and links: say --yes to run them, or --plan to see the first round")
     return _run(_localize_hosts(options))
 
 
 def _collect(options: argparse.Namespace) -> int:
-    if not (options.yes or _asked("Run read-only commands on these nodes and write a bundle?")):
+    if not (options.yes or asked("Run read-only commands on these nodes and write a bundle?")):
         raise InputError("collecting runs read-only commands on the nodes: say --yes to run them")
+    _check_folder_of(options.out)
     return _run(_collect_hosts(options))
 
 
@@ -135,12 +155,13 @@ def _verify(options: argparse.Namespace) -> int:
     from .evidence.verify import verify
 
     verification = verify(options.bundle)
-    print(json.dumps(verification.document(), indent=2) if options.json else verification.report())
+    tell(json.dumps(verification.document(), indent=2) if options.json else verification.report())
     return verification.exit_code
 
 
 def _demo(options: argparse.Namespace) -> int:
-    if options.headless or options.json or not sys.stdout.isatty():
+    _check_folder_of(options.out)
+    if options.headless or options.json or not has_terminal():
         return _run(_demo_headless(options))
     return _run(_on_screen(options, _demo_session(options)))
 
@@ -157,7 +178,7 @@ def _sim_up(options: argparse.Namespace) -> int:
 def _sim_check(options: argparse.Namespace) -> int:
     from .sim.scenario import check
 
-    print(check(options.scenario))
+    tell(check(options.scenario))
     return 0
 
 
@@ -173,15 +194,15 @@ async def _localize_hosts(options: argparse.Namespace) -> int:
 
     async with _ssh_session(options) as session:
         nodes = session.source.nodes
-        await settle(session, _say)
+        await settle(session, say)
         if options.plan:
             investigation = await propose(session, nodes, options.budget)
             document = localize_document(session) | plan_document(investigation.proposal)
-            print(json.dumps(document, indent=2) if options.json else plan_report(investigation.proposal))
+            tell(json.dumps(document, indent=2) if options.json else plan_report(investigation.proposal))
             return 0
-        await localize(session, nodes, options.budget, _say)
+        await localize(session, nodes, options.budget, say)
         document, snapshot = localize_document(session), session.snapshot()
-    print(json.dumps(document, indent=2) if options.json else report(snapshot))
+    tell(json.dumps(document, indent=2) if options.json else report(snapshot))
     return exit_code(snapshot)
 
 
@@ -189,10 +210,10 @@ async def _collect_hosts(options: argparse.Namespace) -> int:
     from .session.headless import settle
 
     async with _ssh_session(options) as session:
-        await settle(session, _say)
-        written = await session.bundle(options.out, progress=_say)
+        await settle(session, say)
+        written = await session.bundle(options.out, progress=say)
         snapshot = session.snapshot()
-    print(f"{written.path}\nid {written.root}\ncheck it: lanescope verify {written.path}")
+    tell(f"{written.path}\nid {written.root}\ncheck it: lanescope verify {written.path}")
     if not snapshot.up():
         return 3
     return 0 if snapshot.up() == len(snapshot.nodes) else 2
@@ -205,12 +226,12 @@ async def _demo_headless(options: argparse.Namespace) -> int:
 
     expected = demo_scenario().expected
     async with _demo_session(options) as session:
-        bundle, verified = await walk(session, options.out, _say)
+        bundle, verified = await walk(session, options.out, say)
         snapshot = session.snapshot()
         document = demo_document(session, bundle, verified)
     judgement = judge_demo(snapshot, expected)
-    print(json.dumps(document, indent=2) if options.json else report(snapshot))
-    _say(f"demo: {judgement.sentence()}; bundle {'verified' if verified.intact else 'NOT intact'}")
+    tell(json.dumps(document, indent=2) if options.json else report(snapshot))
+    say(f"demo: {judgement.sentence()}; bundle {'verified' if verified.intact else 'NOT intact'}")
     return 0 if judgement.is_right and verified.intact else 1
 
 
@@ -222,10 +243,25 @@ async def _on_screen(options: argparse.Namespace, opening: contextlib.AbstractAs
 
     async with opening as session:
         app = LanescopeApp(session, ascii_only=options.ascii, light=options.light)
+        told = asyncio.Event()
+        _on_ending_signals(told.set)
+        watching = asyncio.create_task(_exit_when_told(app, told))
         await app.run_async(mouse=mouse)
-        case = session.case_path
-    _say(f"everything gathered is in {case}")
-    return 0
+        watching.cancel()
+    say(f"everything gathered is in {session.case_path}")
+    if bundle := session.snapshot().bundle:
+        say(f"check the bundle: lanescope verify {bundle}")
+    return app.return_code or 0
+
+
+async def _exit_when_told(app: Any, told: asyncio.Event) -> None:
+    """End the screens on a signal, and when their terminal closes, which only tells the processes it controls."""
+    while True:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(told.wait(), TERMINAL_LOOK)
+        if told.is_set() or not has_terminal():
+            app.exit(return_code=INTERRUPTED)
+            await asyncio.sleep(EXIT_AGAIN)
 
 
 @contextlib.asynccontextmanager
@@ -244,7 +280,8 @@ async def _ssh_session(options: argparse.Namespace) -> AsyncIterator[Any]:
         known_hosts=options.known_hosts,
         accept_new=options.accept_new,
     )
-    async with running(Session(source, Case.create(options.cases))) as session:
+    session = Session(source, Case.create(options.cases))
+    async with _telling_where(session.case_path), running(session):
         yield session
 
 
@@ -252,28 +289,35 @@ async def _ssh_session(options: argparse.Namespace) -> AsyncIterator[Any]:
 async def _demo_session(options: argparse.Namespace) -> AsyncIterator[Any]:
     from dataclasses import replace
 
-    from .demo import demo_scenario, hint
+    from .demo import DemoFleet, demo_scenario, hint
     from .evidence.case import Case
-    from .fleet.source import SshSource
     from .session.session import Session, running
-    from .sim.fleet import SimFleet
 
     scenario = demo_scenario()
     if options.seed is not None:
         scenario = replace(scenario, seed=options.seed)
-    async with SimFleet(scenario) as fleet:
-        source = SshSource(fleet.hosts, ssh_config=fleet.ssh_config, known_hosts=fleet.known_hosts)
-        async with running(Session(source, Case.create(options.cases), hint=hint)) as session:
-            yield session
+    session = Session(DemoFleet(scenario), Case.create(options.cases), hint=hint)
+    async with _telling_where(session.case_path), running(session):
+        yield session
+
+
+@contextlib.asynccontextmanager
+async def _telling_where(case: Path) -> AsyncIterator[None]:
+    """Who is interrupted learns where everything gathered so far is."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        say(f"what was gathered so far is in {case}")
+        raise
 
 
 def _run(work: Any) -> int:
-    """Run a coroutine; Ctrl-C and SIGTERM both cancel it, so that nothing is left on a node."""
+    """Run a coroutine; the signals that end us cancel it, so that nothing is left on a node."""
 
     async def guarded() -> int:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        task = asyncio.current_task()
         assert task is not None
-        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+        _on_ending_signals(task.cancel)
         return int(await work)
 
     try:
@@ -282,12 +326,17 @@ def _run(work: Any) -> int:
         raise KeyboardInterrupt from None
 
 
-def _asked(question: str) -> bool:
-    """Ask a person; without a terminal there is nobody to ask."""
-    if not sys.stdin.isatty():
-        return False
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+def _on_ending_signals(act: Callable[[], object]) -> None:
+    """What happens on them from now on; one that our caller ignores, as nohup does, stays ignored."""
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, act)
+
+
+def _check_folder_of(out: Path | None) -> None:
+    """Said before nodes are bothered, not after."""
+    if out is not None and not os.access(out.absolute().parent, os.W_OK | os.X_OK):
+        raise InputError(f"can't write {out}: {out.absolute().parent} is no folder you may write to; name another")
 
 
 def _code_of(error: LanescopeError) -> int:
@@ -302,7 +351,3 @@ def _code_of(error: LanescopeError) -> int:
             return 3
         case _:
             return 3
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

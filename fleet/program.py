@@ -41,7 +41,8 @@ class ProgramChannel:
         self._channel, _ = await self._connection.create_session(
             lambda: self._session, command, encoding=None, window=window, request_pty=False
         )
-        self._channel.write(payload)
+        with contextlib.suppress(BrokenPipeError):  # it has ended already: what it said and its status tell why
+            self._channel.write(payload)
         if lease is not None:
             self._lease = asyncio.create_task(self._keep(lease))
 

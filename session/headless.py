@@ -98,8 +98,10 @@ def _all_decided(snapshot: Snapshot) -> bool:
 
 
 def _decided(view: NodeView) -> bool:
-    if view.state is not NodeState.LIVE or view.code == NoPython.code:
-        return view.state in _DECIDED or view.last_heard > 0
+    if view.state is not NodeState.LIVE:
+        return view.state in _DECIDED
+    if view.code == NoPython.code:
+        return view.last_heard > 0
     hung = {hung.domain for hung in view.hung}
     return view.series.keys() | view.unreadable.keys() | hung >= _DOMAINS
 

@@ -156,7 +156,7 @@ async def serve_until_stopped(scenario: Scenario, nodes: int | None, ssh_config_
         async with SimFleet(scenario, nodes=nodes) as fleet:
             path = ssh_config_path or fleet.ssh_config
             if ssh_config_path is not None:
-                path.write_text(fleet.ssh_config.read_text("utf-8"), "utf-8")
+                _write_copy(fleet.ssh_config, path)
             first, last = fleet.hosts[0], fleet.hosts[-1]
             sys.stderr.write(
                 f"{len(fleet.hosts)} simulated nodes, {first} to {last}; ssh -F {path} {first} nvidia-smi topo -m\n"
@@ -172,8 +172,15 @@ async def serve_until_stopped(scenario: Scenario, nodes: int | None, ssh_config_
 
 def _refuse_to_overwrite(path: Path) -> None:
     """An ssh_config that is not one of ours stays as it is."""
-    if path.exists() and not path.read_text("utf-8", "replace").startswith(MARK):
+    if path.exists() and not (path.is_file() and path.read_text("utf-8", "replace").startswith(MARK)):
         raise FleetFailed(f"{path} exists and is no ssh_config of a simulated fleet; name another file")
+
+
+def _write_copy(ssh_config: Path, path: Path) -> None:
+    try:
+        path.write_text(ssh_config.read_text("utf-8"), "utf-8")
+    except OSError as error:
+        raise FleetFailed(f"can't write {path}: {error.strerror}; name another file") from error
 
 
 def _narrowed(scenario: Scenario, nodes: int | None) -> Scenario:
