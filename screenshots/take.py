@@ -1,7 +1,8 @@
-"""Take pictures of every screen, at 120x36 and 80x24, from a made-up incident whose clock stands still.
+"""Take the pictures of the documents, at 120x36 and 80x24, along a walk through the demo's incident.
 
-Writes screenshots/NAME_WIDTHxHEIGHT.svg, and a PNG beside each where a headless chromium is found. A second run
-changes nothing. Run as `python screenshots/take.py [NAME...]`.
+The session, its rules and its localization are the real ones over the simulated world, so clocks and small numbers
+differ from run to run. Writes screenshots/NAME_WIDTHxHEIGHT.svg, and a PNG beside each where a headless chromium is
+found. Run as `python screenshots/take.py`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -23,116 +24,106 @@ os.environ["TZ"] = "UTC"
 os.environ.setdefault("LC_ALL", "C.UTF-8")
 time.tzset()
 
-from lanescope.incident.ids import NodeId  # noqa: E402
-from lanescope.tests.tui.made_up import MadeUp, with_faults  # noqa: E402
-from lanescope.tests.tui.made_up_session import MadeUpSession  # noqa: E402
+from lanescope.demo import demo_scenario, hint  # noqa: E402
+from lanescope.evidence.case import Case  # noqa: E402
+from lanescope.incident.snapshot import Snapshot  # noqa: E402
+from lanescope.session.session import Session, running  # noqa: E402
+from lanescope.sim.source import WorldSource  # noqa: E402
+from lanescope.sim.world import World  # noqa: E402
 from lanescope.tui.app import LanescopeApp  # noqa: E402
-from lanescope.tui.theme import MONO, Ink  # noqa: E402
+from lanescope.tui.screens.consent import ConsentScreen  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 
 SIZES = ((120, 36), (80, 24))
-Story = Callable[[Pilot[None], MadeUpSession], Awaitable[None]]
+PIXELS = 0.7
+"""Pixels of a PNG for each unit of its SVG."""
+PATIENCE = 120.0
 
 
-async def fleet(pilot: Pilot[None], session: MadeUpSession) -> None:
-    """Nothing selected yet."""
+class Walk:
+    """One app on one incident, and the pictures taken on the way."""
+
+    def __init__(self, app: LanescopeApp, pilot: Pilot[None]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    async def press(self, *keys: str) -> None:
+        """Keys, then the screen they lead to."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause(0.3)
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Let the incident go on until something holds."""
+        deadline = time.monotonic() + PATIENCE
+        while not holds():
+            if time.monotonic() > deadline:
+                raise TimeoutError("the incident did not get there")
+            await self.pilot.pause(0.1)
+
+    async def picture(self, name: str) -> None:
+        """What is seen now, at both sizes."""
+        for size in SIZES:
+            await self.pilot.resize_terminal(*size)
+            await self.pilot.pause(0.3)
+            path = HERE / f"{name}_{size[0]}x{size[1]}.svg"
+            path.write_text(settled(self.app.export_screenshot(title="lanescope"), name))
+            print(path.name)
+        await self.pilot.resize_terminal(*SIZES[0])
 
 
-async def node(pilot: Pilot[None], session: MadeUpSession) -> None:
-    await pilot.press("n", "n", "enter")
+@asynccontextmanager
+async def walk_on(nodes: tuple[str, ...] | None) -> AsyncIterator[Walk]:
+    """The demo's world, or some nodes of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = WorldSource(World(demo_scenario(), time.time()), nodes=nodes)
+        async with running(Session(source, Case.create(Path(folder), "demo"), hint=hint)) as session:
+            app = LanescopeApp(session)
+            async with app.run_test(size=SIZES[0]) as pilot:
+                yield Walk(app, pilot)
 
 
-async def lost_gpu(pilot: Pilot[None], session: MadeUpSession) -> None:
-    await pilot.press("enter")
+async def from_fleet_to_verdict() -> None:
+    """Two faults that show, one that takes probing."""
+    async with walk_on(None) as walk:
+        app = walk.app
+        await walk.until(lambda: len(app.snapshot.findings) >= 2)
+        await walk.pilot.pause(12.0)  # traces of counters need a little past
+        await walk.picture("fleet")
+        await walk.press("n", "enter")
+        await walk.picture("lost_gpu")
+        await walk.press("escape", "escape", "escape", "p")
+        await walk.until(lambda: isinstance(app.screen, ConsentScreen))
+        await walk.picture("consent")
+        while not is_telling(app.snapshot):
+            await walk.press("y")
+            await walk.until(lambda: app.session.investigation and app.session.investigation.state == "proposed")
+            await walk.until(lambda: isinstance(app.screen, ConsentScreen))
+        await walk.press("escape")
+        await walk.picture("suspects")
+        await walk.press("p", "a")
+        await walk.until(lambda: app.snapshot.verdict)
+        await walk.press("escape", "s")
+        await walk.picture("verdict")
+        await walk.press("enter")
+        await walk.picture("node")
+        await walk.press("2")
+        await walk.picture("counters")
 
 
-async def counters(pilot: Pilot[None], session: MadeUpSession) -> None:
-    await pilot.press("2", "down")
+def is_telling(snapshot: Snapshot) -> bool:
+    """Whether a counter moved in two trials: one more and there is a verdict."""
+    return snapshot.belief is not None and any(suspect.strikes >= 2 for suspect in snapshot.belief.suspects)
 
 
-async def events(pilot: Pilot[None], session: MadeUpSession) -> None:
-    await pilot.press("4")
-
-
-async def consent(pilot: Pilot[None], session: MadeUpSession) -> None:
-    await pilot.press("n", "n", "enter", "p")
-    assert session.investigation is not None
-    session.investigation.propose()
-    await pilot.pause(0.5)
-
-
-async def suspects(pilot: Pilot[None], session: MadeUpSession) -> None:
-    from lanescope.tests.tui.made_up import rounds_on
-
-    shares = [(0.02, 0.1, 0.6), (0.08, 0.12, 0.4), (0.2, 0.15, 0.3), (0.4, 0.11, 0.2), (0.71, 0.06, 0.05)]
-    rounds_on(session.made, "sim3", shares)
-    session.investigate([NodeId("sim3")]).propose(6)
-    await pilot.press("s")
-    await pilot.pause(0.5)
-    await pilot.press("y")
-
-
-async def verdict(pilot: Pilot[None], session: MadeUpSession) -> None:
-    session.investigate([NodeId("sim3")]).end()
-    await pilot.press("s")
-
-
-async def nothing(pilot: Pilot[None], session: MadeUpSession) -> None:
-    from lanescope.tests.tui.made_up import nothing_found, rounds_on
-
-    rounds_on(session.made, "sim2", [(0.05, 0.05, 0.7), (0.02, 0.01, 0.9), (0.006, 0.004, 0.96)])
-    session.made.take(nothing_found(session.made))
-    await pilot.press("s")
-
-
-async def bundle(pilot: Pilot[None], session: MadeUpSession) -> None:
-    await verdict(pilot, session)
-    await pilot.press("b", "y")
-    await pilot.pause(0.3)
-
-
-async def help_(pilot: Pilot[None], session: MadeUpSession) -> None:
-    await pilot.press("question_mark")
-
-
-async def command(pilot: Pilot[None], session: MadeUpSession) -> None:
-    await pilot.press("colon", *"node sim")
-
-
-async def frozen(pilot: Pilot[None], session: MadeUpSession) -> None:
-    await pilot.press("n", "n", "enter", "space")
-
-
-STORIES: dict[str, Story] = {
-    "fleet": fleet, "node": node, "lost_gpu": lost_gpu, "counters": counters, "events": events, "consent": consent,
-    "suspects": suspects, "verdict": verdict, "nothing_found": nothing, "bundle": bundle, "help": help_,
-    "command": command, "frozen": frozen, "fleet_64": fleet, "node_light": node, "verdict_light": verdict,
-    "suspects_light": suspects, "node_no_color": node, "suspects_no_color": suspects, "node_ascii": node,
-    "node_4_switches": node,
-}  # fmt: skip
-
-
-def session_for(name: str) -> MadeUpSession:
-    """The incident a picture is taken of."""
-    if name == "fleet_64":
-        made = MadeUp(64, prefix="gpu-", first=0)
-    else:
-        made = MadeUp(8, "h100_hgx_4sw" if name == "node_4_switches" else "h100_hgx")
-    return MadeUpSession(with_faults(made), Path("/cases/4711"))
-
-
-async def take(name: str, story: Story, size: tuple[int, int]) -> str:
-    """One screen as SVG."""
-    app = LanescopeApp(session_for(name), ascii_only=name.endswith("ascii"), light=name.endswith("light"))
-    if name.endswith("no_color"):
-        app.ink = Ink(MONO)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause(0.1)
-        await story(pilot, app.session)  # type: ignore[arg-type]
-        await pilot.pause(0.1)
-        app.look() if app.frozen_at is None else None
-        await pilot.pause(0.1)
-        return settled(app.export_screenshot(title="lanescope"), name)
+async def on_healthy_nodes() -> None:
+    """What probing says where nothing is wrong."""
+    async with walk_on(("sim1", "sim2")) as walk:
+        await walk.until(lambda: walk.app.snapshot.up() == 2)
+        await walk.press("p")
+        await walk.until(lambda: isinstance(walk.app.screen, ConsentScreen))
+        await walk.press("a")
+        await walk.until(lambda: walk.app.snapshot.verdict)
+        await walk.picture("nothing_found")
 
 
 def settled(svg: str, name: str) -> str:
@@ -150,24 +141,22 @@ def to_png(svg: Path, chromium: str) -> None:
     with tempfile.TemporaryDirectory() as profile:
         command = [
             chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}",
-            f"--window-size={width},{height}", f"--screenshot={svg.with_suffix('.png')}", svg.as_uri(),
+            f"--window-size={width},{height}", f"--force-device-scale-factor={PIXELS}",
+            f"--screenshot={svg.with_suffix('.png')}", svg.as_uri(),
         ]  # fmt: skip
         subprocess.run(command, check=True, capture_output=True, timeout=120)
 
 
 def main() -> None:
-    """All pictures, or those named."""
-    wanted = sys.argv[1:] or list(STORIES)
+    """All pictures."""
+    asyncio.run(from_fleet_to_verdict())
+    asyncio.run(on_healthy_nodes())
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    for name in wanted:
-        for size in SIZES:
-            path = HERE / f"{name}_{size[0]}x{size[1]}.svg"
-            path.write_text(asyncio.run(take(name, STORIES[name], size)))
-            if chromium:
-                to_png(path, chromium)
-            print(path.name)
-    if not chromium:
+    if chromium is None:
         print("no chromium on this machine: no PNG was made")
+        return
+    for svg in sorted(HERE.glob("*.svg")):
+        to_png(svg, chromium)
 
 
 if __name__ == "__main__":

@@ -11,16 +11,19 @@ from time import time
 from typing import ClassVar
 
 from textual.app import App
+from textual.binding import Binding
 
 from ..incident.errors import LanescopeError
 from ..incident.events import NodeState
 from ..incident.ids import ComponentId, NodeId
 from ..incident.snapshot import Snapshot
 from ..topology.fabric import Fabric
-from .commands import Command, completions, parse_command
+from .commands import Command, completions, parse_command, usage
 from .draw.problems import problems_of
 from .draw.suspects_view import next_round
+from .draw.trials import why_unmeasured
 from .environment import wants_ascii, wants_no_colour
+from .export import Export
 from .hints import hint_for
 from .keys import Key
 from .probe_titles import probe_titles
@@ -51,7 +54,7 @@ class LanescopeApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     ESCAPE_TO_MINIMIZE = False
     CSS: ClassVar[str] = "ViewScreen { background: $background; overflow: hidden; }"
-    BINDINGS: ClassVar = []
+    BINDINGS: ClassVar = [Binding("ctrl+c", "quit", show=False, priority=True)]
 
     def __init__(self, session: SessionLike, ascii_only: bool = False, light: bool = False) -> None:
         super().__init__()
@@ -65,6 +68,7 @@ class LanescopeApp(App[None]):
         self._message = ""
         self._asked_round = 0
         self._seen_state = ""
+        self._export: Export | None = None
         for known in PALETTES.values():
             self.register_theme(textual_theme(known))
 
@@ -76,6 +80,7 @@ class LanescopeApp(App[None]):
     def on_mount(self) -> None:
         """Show the fleet at once and begin to look."""
         self.theme = textual_theme(self.ink.palette).name
+        self.snapshot = self.session.snapshot()
         self.push_screen(FleetScreen())
         self.set_interval(LOOK_EVERY, self._tick)
         self.set_interval(WATCH_EVERY, self._watch)
@@ -197,7 +202,9 @@ class LanescopeApp(App[None]):
 
     def ask_bundle(self, out: Path | None = None) -> None:
         """The evidence dialog."""
-        self.push_screen(BundleScreen(self.ink, self.session, self.snapshot, out), self._told_bundle)
+        if self._export is None or not self._export.is_writing:
+            self._export = Export(self.session, self.snapshot, out)
+        self.push_screen(BundleScreen(self.ink, self._export, self._begin_export))
 
     def ask_filter(self, pattern: str, follow: Callable[[str], None]) -> None:
         """Filter while typing."""
@@ -211,7 +218,7 @@ class LanescopeApp(App[None]):
             if line:
                 self._run_command(parse_command(line, nodes))
 
-        self.push_screen(PromptScreen(":", complete=lambda text: completions(text, nodes)), run)
+        self.push_screen(PromptScreen(":", complete=lambda text: completions(text, nodes), explain=usage), run)
 
     def show_help(self, keys: Sequence[Key]) -> None:
         """Keys of a screen; the chosen one is run on it."""
@@ -246,7 +253,9 @@ class LanescopeApp(App[None]):
             self.look()
 
     def _watch(self) -> None:
-        """Show at once when an investigation moves on, and ask when it has a question."""
+        """Show at once when nodes get known or an investigation moves on, and ask when it has a question."""
+        if not self.snapshot.nodes and self.frozen_at is None:
+            self.look()
         investigation = self.session.investigation
         if investigation is None:
             return
@@ -274,10 +283,18 @@ class LanescopeApp(App[None]):
                 self.say("nothing runs; p asks again, x stops probing")
 
         coming = next_round(plan)
-        self.push_screen(ConsentScreen(self.ink, coming, probe_titles()), answered)
+        self.push_screen(ConsentScreen(self.ink, coming, probe_titles(), why_unmeasured(self.snapshot)), answered)
 
-    def _told_bundle(self, path: str | None) -> None:
-        self.look()
+    def _begin_export(self, export: Export) -> None:
+        """Write it whatever screen is open; who closed the dialog is told in the hint line."""
+
+        async def write() -> None:
+            await export.write()
+            self.look()
+            if not isinstance(self.screen, BundleScreen):
+                self.say(export.sentence())
+
+        self.run_worker(write(), exit_on_error=True)
 
     def _run_command(self, command: Command | str) -> None:
         """Carry out what was typed, or say what was wrong with it."""

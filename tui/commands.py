@@ -55,6 +55,13 @@ def parse_command(text: str, nodes: Sequence[str]) -> Command | str:
     return Command(name, argument)
 
 
+def usage(text: str) -> str:
+    """What the command that a line begins with takes and does; empty while it could be several."""
+    word = text.strip().removeprefix(":").partition(" ")[0].lower()
+    fitting = [word] if word in COMMANDS else [name for name in COMMANDS if word and name.startswith(word)]
+    return f":{fitting[0]} {COMMANDS[fitting[0]]}" if len(fitting) == 1 else ""
+
+
 def completions(text: str, nodes: Sequence[str]) -> list[str]:
     """Whole lines that go on from what was typed."""
     word, space, rest = text.lstrip(":").partition(" ")

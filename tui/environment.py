@@ -26,9 +26,9 @@ def is_remote(environment: MutableMapping[str, str] = os.environ) -> bool:
     return bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
 
 
-def wants_ascii() -> bool:
-    """Whether the locale can't show our glyphs."""
-    return "utf" not in (locale.getpreferredencoding(False) or "").lower()
+def wants_ascii(environment: MutableMapping[str, str] = os.environ) -> bool:
+    """Whether the locale, or the font of a Linux console, can't show our glyphs."""
+    return environment.get("TERM") == "linux" or "utf" not in (locale.getpreferredencoding(False) or "").lower()
 
 
 def wants_no_colour(environment: MutableMapping[str, str] = os.environ) -> bool:

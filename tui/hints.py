@@ -11,6 +11,7 @@ HINTS = {
     "events": "/ filters: try /Xid. The selected line stands whole at the bottom.",
     "suspects": "p proposes the next round; nothing runs before you say yes. x stops.",
 }
+_ENDS = {"localized": "there is a verdict", "none": "no fault was found"}
 
 
 def hint_for(screen: str, snapshot: Snapshot, investigation: str) -> str:
@@ -18,7 +19,7 @@ def hint_for(screen: str, snapshot: Snapshot, investigation: str) -> str:
     if snapshot.bundle:
         return f"done. Anyone can check it: lanescope verify {snapshot.bundle}"
     if snapshot.verdict is not None:
-        found = "there is a verdict" if snapshot.verdict.verdicts else "probing ended without a verdict"
+        found = _ENDS.get(snapshot.verdict.outcome, "probing ended without a verdict")
         if screen == "suspects":
             return f"{found}. b writes the evidence bundle that holds all of it."
         return f"{found}: s shows how it ended. b writes the evidence bundle."

@@ -54,8 +54,8 @@ class SessionLike(Protocol):
     def investigation(self) -> InvestigationLike | None:
         """The localization that is under way or ended last."""
 
-    async def bundle(self, out: Path | None = None) -> BundleWritten:
-        """Export the evidence; raises LanescopeError with one sentence."""
+    async def bundle(self, out: Path | None = None, *, progress: Callable[[str], None] | None = None) -> BundleWritten:
+        """Export the evidence, a line a stage to `progress`; raises LanescopeError with one sentence."""
 
     def note(self, text: str) -> None:
         """Write something down in the journal."""

@@ -60,13 +60,16 @@ class Node:
 class MadeUp:
     """An incident fed by hand."""
 
-    def __init__(self, nodes: int = 8, layout: str = "h100_hgx", prefix: str = "sim", first: int = 1) -> None:
+    def __init__(
+        self, nodes: int = 8, layout: str | Platform = "h100_hgx", prefix: str = "sim", first: int = 1
+    ) -> None:
+        board = platform(layout) if isinstance(layout, str) else layout
         self.incident = Incident()
         self.now = START
         self.sequence = 0
         width = len(str(nodes)) if prefix == "sim" else 3
         ids = [NodeId(f"{prefix}{number:0{width}}") for number in range(first, first + nodes)]
-        self.nodes = {id_: Node(id_, platform(layout)) for id_ in ids}
+        self.nodes = {id_: Node(id_, board) for id_ in ids}
         self.take(SessionOpened(time=self.now, case="4711", version="0.1.0", hosts=tuple(ids), source="sim"))
         for node in self.nodes.values():
             self._introduce(node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -48,6 +49,9 @@ class MadeUpSession:
         self.hint = hint
         self.investigation: MadeUpInvestigation | None = None
         self.bundle_fails = ""
+        self.bundle_waits = asyncio.Event()
+        self.bundle_waits.set()
+        self.bundles = 0
         self.snapshots = 0
         self._fabric: Fabric | None = None
         self._kept: tuple[int, Snapshot] | None = None
@@ -69,7 +73,11 @@ class MadeUpSession:
         self.investigation = MadeUpInvestigation(self, nodes)
         return self.investigation
 
-    async def bundle(self, out: Path | None = None) -> BundleWritten:
+    async def bundle(self, out: Path | None = None, *, progress: Callable[[str], None] | None = None) -> BundleWritten:
+        self.bundles += 1
+        if progress:
+            progress("collected from 3 of 8 nodes")
+        await self.bundle_waits.wait()
         if self.bundle_fails:
             raise EvidenceError(self.bundle_fails)
         event = BundleWritten(time=self.made.now, path=str(out or self.case_path / "4711.evb.zip"), root="ab" * 32)

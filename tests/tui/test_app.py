@@ -38,9 +38,9 @@ def shown(app: LanescopeApp) -> str:
     return "\n".join(text_of(view.rows) for view in app.screen.query(StripView))
 
 
-async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
-    """Let the app go on until something holds; fails after ten seconds."""
-    deadline = monotonic() + 10
+async def until(pilot: Pilot[None], holds: Callable[[], object], within: float = 10) -> None:
+    """Let the app go on until something holds; fails after so many seconds."""
+    deadline = monotonic() + within
     while not holds():
         assert monotonic() < deadline
         await pilot.pause(0.05)

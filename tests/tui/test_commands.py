@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from lanescope.tui.commands import Command, completions, parse_command
-from lanescope.tui.environment import prepare
+from lanescope.tui.commands import Command, completions, parse_command, usage
+from lanescope.tui.environment import prepare, wants_ascii
 
 NODES = ["sim1", "sim2", "gpu-017"]
 
@@ -31,6 +31,17 @@ def test_what_is_not_understood_is_answered_in_a_sentence(line: str) -> None:
 def test_completion_offers_commands_first_and_nodes_where_a_node_is_meant() -> None:
     assert completions("no", NODES) == ["node", "note"]
     assert completions("node s", NODES) == ["node sim1", "node sim2"]
+
+
+def test_the_command_being_typed_says_what_it_takes() -> None:
+    assert usage("loc") == ":localize [HOSTS]: find the failing part on these nodes (all without)"
+    assert usage("node sim") == ":node NODE: open a node"
+    assert usage("n") == ""
+
+
+def test_a_linux_console_whose_font_lacks_our_glyphs_gets_ascii() -> None:
+    assert wants_ascii({"TERM": "linux"})
+    assert not wants_ascii({"TERM": "xterm-256color"})
 
 
 def test_over_ssh_frames_are_few_and_the_mouse_is_off_unless_asked_for() -> None:

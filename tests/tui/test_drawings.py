@@ -222,7 +222,7 @@ def test_a_verdict_names_its_alternative_its_confidence_and_what_to_do(faulty: M
     faulty.take(verdict_on(faulty, "sim3"))
     text = text_of(draw_verdict(suspects_view(*of(faulty), None), *size, INK))
     assert "NVLINK LANE  sim3 GPU5 lane 9" in text
-    assert "or  sim3 NVSW2 port12" in text
+    assert "or  sim3 NVSW2 port 12" in text
     assert "likely 97 %" in text
     assert "Swap GPU5 with GPU4" in text
 

@@ -8,7 +8,7 @@ from textual.strip import Strip
 
 from ...incident.snapshot import Snapshot
 from ..theme import Ink, Mark, Role
-from .canvas import Canvas, clip
+from .canvas import Canvas, clip, wrapped
 from .words import plural, seconds, whole
 
 CHECK = "Check it: lanescope verify BUNDLE, or unzip it and run sha256sum -c manifest-sha256.txt. It is not signed."
@@ -25,6 +25,8 @@ class BundleView:
     contents: tuple[tuple[str, str], ...]
     root: str = ""
     error: str = ""
+    stage: str = ""
+    """What the export does now."""
     waited: float = 0.0
 
 
@@ -54,16 +56,24 @@ def contents_of(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     return tuple(rows)
 
 
+def bundle_rows(view: BundleView, width: int) -> int:
+    """Rows the dialog wants: it keeps them from the question to the end."""
+    longest = max(len(view.contents) + len(wrapped(view.path, width - 2)), 3 + len(wrapped(CHECK, width - 2)) + 3)
+    return 1 + longest + 2
+
+
 def draw_bundle(view: BundleView, width: int, height: int, ink: Ink) -> list[Strip]:
     """The dialog in one of its four states."""
     canvas = Canvas(width, height, ink)
     titles = {
         "asking": "Write the evidence bundle?",
-        "writing": f"Writing the bundle … {seconds(view.waited)}",
+        "writing": f"Writing the bundle … {seconds(view.waited)}" + (f" · {view.stage}" if view.stage else ""),
         "written": "The bundle is written",
         "failed": "The bundle could not be written",
     }
-    canvas.put(1, 0, (titles[view.state], ink(Role.FAIL if view.state == "failed" else Role.TITLE, bold=True)))
+    canvas.put(
+        1, 0, (clip(titles[view.state], width - 2), ink(Role.FAIL if view.state == "failed" else Role.TITLE, bold=True))
+    )
     y, end = 1, height - 2
     if view.error:
         y = canvas.wrap(1, y, view.error, width - 2, ink.mark(Mark.FAIL), limit=max(1, end - y))
@@ -75,7 +85,8 @@ def draw_bundle(view: BundleView, width: int, height: int, ink: Ink) -> list[Str
         for count, what in view.contents[: max(0, end - y)]:
             canvas.put(1, y, (f"{count:>7}", ink(bold=True)), clip(f" {what}", width - 9))
             y += 1
-    keys = {"asking": (("y", "write it"), ("esc", "no")), "writing": ()}.get(view.state, (("esc", "close"),))
+    ways = {"asking": (("y", "write it"), ("esc", "no")), "writing": (("esc", "close; the writing goes on"),)}
+    keys = ways.get(view.state, (("esc", "close"),))
     x = 1
     for key, label in keys:
         x = canvas.put(x, height - 1, (key, ink(Role.KEY, bold=True)), f" {label}") + 3

@@ -17,44 +17,56 @@ WARNING = (
 )
 
 
-def draw_consent(coming: NextRound, titles: Mapping[str, str], width: int, height: int, ink: Ink) -> list[Strip]:
-    """`titles` says for each probe what it does and disturbs; the keys stand at the bottom whatever the height."""
+def consent_rows(coming: NextRound, titles: Mapping[str, str], width: int, unmeasured: str = "") -> int:
+    """Rows in which everything has room."""
+    above = sum(len(wrapped(text, width - 2)) for text, _ in _sentences(coming, titles, unmeasured))
+    return above + len(coming.groups) + 1 + len(wrapped(WARNING, width - 4)) + 2
+
+
+def draw_consent(
+    coming: NextRound, titles: Mapping[str, str], width: int, height: int, ink: Ink, unmeasured: str = ""
+) -> list[Strip]:
+    """`titles` says for each probe what it does and disturbs, `unmeasured` why the round before measured nothing.
+
+    The keys stand at the bottom whatever the height.
+    """
     canvas = Canvas(width, height, ink)
+    warning = wrapped(WARNING, width - 4) if height >= 9 else []
+    end = height - 2 - len(warning) if warning else height - 1
     y = 0
-    cost = (
-        f"{plural(coming.trials, 'probe')} at once, {seconds(coming.seconds)}, on {plural(len(coming.nodes), 'node')}"
-    )
-    head = f"Run round {coming.number}? {cost}"
-    for row in wrapped(head, width - 2):
-        canvas.put(1, y, (row, ink(Role.TITLE, bold=True)))
-        y += 1
-    end = height - 2 - len(wrapped(WARNING, width - 4)) if height >= 9 else height - 1
-    y = canvas.wrap(1, y, f"To decide: {coming.reason}", width - 2, limit=max(0, end - y))
-    for number, group in enumerate(coming.groups):
-        if y >= end:
-            left = len(coming.groups) - number
-            canvas.put(
-                1,
-                end - 1,
-                (
-                    clip(f"… and {plural(left, 'group')} more; see the suspects screen".ljust(width - 2), width - 2),
-                    ink(Role.DIM),
-                ),
-            )
-            break
+    for text, role in _sentences(coming, titles, unmeasured):
+        style = ink(role, bold=role in (Role.TITLE, Role.WARN))
+        y = canvas.wrap(1, y, text, width - 2, style, limit=max(0, end - y))
+    _draw_groups(canvas, y, end, coming)
+    for number, row in enumerate(warning):
+        canvas.put(1, end + number, (" " if number else Mark.WARN.glyph, ink.mark(Mark.WARN)), f" {row}")
+    _keys(canvas, height - 1)
+    return canvas.strips()
+
+
+def _sentences(coming: NextRound, titles: Mapping[str, str], unmeasured: str) -> list[tuple[str, Role]]:
+    """The question with its cost, then what for, then what each probe is."""
+    count, nodes = plural(coming.trials, "probe"), plural(len(coming.nodes), "node")
+    said = [(f"Run round {coming.number}? {count} at once, {seconds(coming.seconds)}, on {nodes}", Role.TITLE)]
+    if unmeasured:
+        said.append((f"The last round measured nothing: {unmeasured}", Role.WARN))
+    said.append((f"To decide: {coming.reason}", Role.TEXT))
+    probes = dict.fromkeys(group.probe for group in coming.groups)
+    return said + [(f"{probe}: {titles.get(probe, 'no description')}", Role.DIM) for probe in probes]
+
+
+def _draw_groups(canvas: Canvas, y: int, end: int, coming: NextRound) -> None:
+    """A row a node; those without room are counted."""
+    ink, width = canvas.ink, canvas.width
+    room = end - y
+    shown = len(coming.groups) if len(coming.groups) <= room else max(0, room - 1)
+    for group in coming.groups[:shown]:
         x = canvas.put(1, y, (f"{group.node} ", ink(bold=True)), f"{group.count}× {group.probe}  ")
         canvas.put(x, y, (clip(group.targets, width - x - 1), ink(Role.DIM)))
         y += 1
-    for probe in dict.fromkeys(group.probe for group in coming.groups):
-        if y < end:
-            y = canvas.wrap(
-                1, y, f"{probe}: {titles.get(probe, 'no description')}", width - 2, ink(Role.DIM), limit=end - y
-            )
-    if height >= 9:
-        for number, row in enumerate(wrapped(WARNING, width - 4)[: height - 1 - end]):
-            canvas.put(1, end + number, (" " if number else Mark.WARN.glyph, ink.mark(Mark.WARN)), f" {row}")
-    _keys(canvas, height - 1)
-    return canvas.strips()
+    if shown < len(coming.groups) and room > 0:
+        left = plural(len(coming.groups) - shown, "group")
+        canvas.put(1, y, (clip(f"… and {left} more; see the suspects screen", width - 2), ink(Role.DIM)))
 
 
 def _keys(canvas: Canvas, y: int) -> None:

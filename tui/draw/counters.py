@@ -32,7 +32,7 @@ def columns_of(width: int, with_node: bool) -> Columns:
     node = 3
     where = node + (12 if with_node else 0)
     counter = where + (15 if width >= 100 else 13)
-    total = counter + (38 if width >= 100 else 26)
+    total = counter + (50 if width >= 100 else 35)
     return Columns(node, where, counter, total, total + 11, total + 13)
 
 

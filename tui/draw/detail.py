@@ -9,6 +9,7 @@ from ..theme import Mark, Role
 from .canvas import Canvas, clip, wrapped
 from .words import rate, whole
 
+WIDE_FROM = 112
 TRACE = 60
 """Samples in a trace."""
 
@@ -34,7 +35,7 @@ class Detail:
     title: str
     mark: Mark
     state: str
-    """Health in a word, with its reason where it has one."""
+    """Health in a word or two."""
     facts: tuple[str, ...] = ()
     traces: tuple[Trace, ...] = ()
 
@@ -48,9 +49,7 @@ def put_detail(canvas: Canvas, y: int, detail: Detail) -> None:
     """A rule with the part's name and state, facts in one or two rows, then traces, those that move first."""
     ink = canvas.ink
     x = canvas.rule(y, f"Selected: {detail.title}")
-    canvas.put(
-        x, y, (f"{detail.mark.glyph} ", ink.mark(detail.mark)), (clip(f"{detail.state} ", canvas.width - x - 4), ink())
-    )
+    canvas.put(x, y, (f"{detail.mark.glyph} ", ink.mark(detail.mark)), (f"{detail.state} ", ink()))
     room = canvas.height - y - 1
     facts = " · ".join(detail.facts)
     rows = wrapped(facts, canvas.width - 2) if facts else []
@@ -77,14 +76,14 @@ def _put_trace(canvas: Canvas, y: int, trace: Trace) -> None:
         3,
         y,
         (
-            clip(trace.label, 28 if trace.note or canvas.width < 112 else 60),
+            clip(trace.label, 44 if canvas.width < WIDE_FROM else 28 if trace.note else 60),
             ink() if trace.mark.is_loud else ink(Role.DIM),
         ),
     )
-    at = 33
-    if canvas.width >= 112:
-        canvas.put(at, y, (clip(trace.note, 32), ink(Role.DIM)))
-        at += 33
+    at = 48
+    if canvas.width >= WIDE_FROM:
+        canvas.put(33, y, (clip(trace.note, 32), ink(Role.DIM)))
+        at = 66
     canvas.right(y, (whole(trace.total), ink()), edge=at + 10)
     canvas.right(y, (rate(trace.per_second) or "+0/s", style), edge=at + 20)
     width = min(TRACE, canvas.width - at - 23)

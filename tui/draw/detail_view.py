@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...incident.findings import Health
 from ...incident.ids import ComponentId
 from ...incident.snapshot import NodeView, Series, Snapshot
 from ...signals.counters import is_error_counter, plain_name
@@ -18,7 +19,7 @@ from .detail import TRACE, Detail, Trace
 from .error_rates import WINDOW
 from .node_layout import Cursor, row_kinds
 from .node_view import NodePicture
-from .words import label
+from .words import label, spoken, whole
 
 
 def selected_parts(picture: NodePicture, cursor: Cursor) -> tuple[ComponentId, ...]:
@@ -72,26 +73,32 @@ def detail_of(snapshot: Snapshot, fabric: Fabric, picture: NodePicture, cursor: 
         return _lanes_detail(snapshot, fabric, view, parts)
     part = parts[0]
     state = judged(snapshot, part)
-    words = f"{state.health}: {state.reason}" if state.reason else str(state.health)
+    told = any(problem.text == spoken(state.reason) for problem in picture.problems)
+    reason = (spoken(state.reason),) if state.reason and not told else ()
     traces = _traces(view, [part, *_inside(view, part)], part)
-    return Detail(label(part), mark_of(state.health), words, tuple(_facts(view, fabric, part)), traces)
+    mark = Mark.FAIL if _is_convicted(snapshot, part) else mark_of(state.health)
+    words = "convicted" if mark is Mark.FAIL and state.health is not Health.FAILED else str(state.health)
+    return Detail(label(part), mark, words, (*reason, *_facts(view, fabric, part)), traces)
+
+
+def _is_convicted(snapshot: Snapshot, part: ComponentId) -> bool:
+    verdicts = snapshot.verdict.verdicts if snapshot.verdict else ()
+    return any(verdict.component == part for verdict in verdicts)
 
 
 def _lanes_detail(snapshot: Snapshot, fabric: Fabric, view: NodeView, lanes: tuple[ComponentId, ...]) -> Detail:
     """Lanes between a GPU and its far end, each with the sum of its error counters."""
     far = fabric.far_end(lanes[0])
-    marks = [mark_of(judged(snapshot, lane).health) for lane in lanes]
+    marks = [Mark.FAIL if _is_convicted(snapshot, lane) else mark_of(judged(snapshot, lane).health) for lane in lanes]
     up = sum(view.value(lane, "state") == 1 for lane in lanes)
     end = label(far.part) if far else "unknown far end"
     names = {"replay_errors": "replay", "recovery_errors": "recovery", "crc_errors": "CRC"}
     traces = []
     for lane, mark in zip(lanes, marks, strict=True):
-        counts = " ".join(f"{short} {view.value(lane, name):.0f}" for name, short in names.items())
+        counts = " ".join(f"{short} {whole(view.value(lane, name))}" for name, short in names.items())
         port = fabric.port_of(lane)
-        state = (
-            "" if view.value(lane, "state") == 1 else " down" if mark.is_loud else f" {judged(snapshot, lane).health}"
-        )
-        trace = _sum_of(view, [lane], f"lane {lane.number}{f' → {port.name}' if port else ''}{state}")
+        far_port = f" → port {port.number}" if port else ""
+        trace = _sum_of(view, [lane], f"lane {lane.number}{far_port}{_lane_state(snapshot, view, lane)}")
         traces.append(replace(trace, mark=max(mark, trace.mark), note=counts))
     traces.sort(key=lambda trace: (-trace.mark, -trace.per_second))
     speed = view.value(lanes[0], "speed_mbps")
@@ -99,6 +106,14 @@ def _lanes_detail(snapshot: Snapshot, fabric: Fabric, view: NodeView, lanes: tup
     title = f"{label(lanes[0].parent)} ↔ {end}"
     worst = max(marks)
     return Detail(title, worst, "error counters of each lane", tuple(facts), tuple(traces))
+
+
+def _lane_state(snapshot: Snapshot, view: NodeView, lane: ComponentId) -> str:
+    """In a word; nothing where all is well."""
+    if _is_convicted(snapshot, lane):
+        return " convicted"
+    state, health = view.value(lane, "state"), judged(snapshot, lane).health
+    return "" if state == 1 else " down" if mark_of(health).is_loud else f" {health}"
 
 
 def _inside(view: NodeView, part: ComponentId) -> list[ComponentId]:
@@ -118,7 +133,7 @@ def _traces(view: NodeView, parts: list[ComponentId], owner: ComponentId) -> tup
             continue
         for series in view.series.values():
             for name in _error_names(series, part):
-                what = plain_name(name).removeprefix("PCIe ")
+                what = plain_name(name).replace("PCIe ", "")
                 shown = what if part == owner else f"{label(part).removeprefix(label(owner)).strip()} {what}"
                 found.append(_sum_of(view, [part], shown, {name}))
     found.sort(key=lambda trace: (-trace.mark, -trace.per_second, -trace.total if trace.total == trace.total else 0))

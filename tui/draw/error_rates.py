@@ -9,7 +9,7 @@ from ...incident.events import Field
 from ...incident.ids import ComponentId
 from ...incident.snapshot import NodeView, Series
 from ...signals.counters import is_error_counter
-from ...signals.rates import moved_columns, rise_of
+from ...signals.rates import moved_columns, rates_of
 
 WINDOW = 10.0
 """Seconds over which a rate on a drawing is taken: long enough that a burst is seen, short enough to be now."""
@@ -32,9 +32,9 @@ def error_rates(view: NodeView, window: float = WINDOW) -> dict[ComponentId, flo
     """Errors a second of each part of the node whose error counters moved; parts that stand still are left out."""
     rates: dict[ComponentId, float] = {}
     for series in view.series.values():
-        for column in moved_columns(series, error_columns(series), window):
-            rise = rise_of(series, column, window)
-            if rise is not None and rise.total > 0 and rise.seconds > 0:
+        moved = moved_columns(series, error_columns(series), window)
+        for column, rate in zip(moved, rates_of(series, moved, window).tolist() if moved else (), strict=True):
+            if rate > 0:
                 part = series.fields[column].component
-                rates[part] = rates.get(part, 0.0) + rise.total / rise.seconds
+                rates[part] = rates.get(part, 0.0) + rate
     return rates

@@ -48,7 +48,13 @@ def _logs(snapshot: Snapshot, node: NodeId) -> Iterable[EventLine]:
     offset = view.clock_offset or 0.0
     for id_, log in view.logs:
         when = log.time if log.node_time is None else log.node_time - offset
-        yield EventLine(when, id_, node, log.source, log.text)
+        yield EventLine(when, id_, node, log.source, _said(log.source, log.text))
+
+
+def _said(source: str, text: str) -> str:
+    """What a line says, without the numbers that the kernel puts before it: `4,1013,13000000,-;mlx5_core ...`."""
+    head, mark, said = text.partition(";")
+    return said if source == "kmsg" and mark and head[:1].isdigit() and "," in head else text
 
 
 def _command_words(argv: tuple[str, ...], status: int | None, why: str) -> str:

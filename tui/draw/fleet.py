@@ -74,7 +74,10 @@ def draw_fleet(
     y = grid.shown
     canvas.hline(0, width - 1, y, ink(Role.FAINT))
     _draw_rule_notes(canvas, y, view, grid)
-    canvas.paste(y + 1, draw_problems(view.problems, view.total, width, height - y - 1, ink, problem))
+    if not view.nodes and view.total:
+        canvas.put(1, y + 1, ("No node matches; esc shows all.", ink(Role.TITLE, bold=True)))
+        return canvas.strips()
+    canvas.paste(y + 1, draw_problems(view.problems, view.total, width, height - y - 1, ink, problem, view.coming))
     return canvas.strips()
 
 
@@ -98,13 +101,12 @@ def _draw_node(canvas: Canvas, x: int, y: int, node: FleetNode, grid: Grid, chos
     style = ink(node.mark.role, bold=True) if node.mark >= Mark.UNKNOWN else ink(Role.DIM)
     canvas.put(x + 1, y, (name, ink(Role.SELECT, bold=True, fill=True) if chosen else style))
     at = x + 1 + grid.name + 1
-    if not node.cells:
+    if not node.cells and grid.columns > 1:
         canvas.put(at, y, (clip(node.state, grid.tile - grid.name - 4), ink(Role.DIM)))
-    for cell in node.cells:
-        canvas.put(at, y, (_cell_text(cell, grid.cell), _cell_style(cell, ink)))
-        at += grid.cell
+    for number, cell in enumerate(node.cells):
+        canvas.put(at + number * grid.cell, y, (_cell_text(cell, grid.cell), _cell_style(cell, ink)))
     if grid.columns == 1:
-        _draw_summary(canvas, at + 2, y, node)
+        _draw_summary(canvas, grid.tile, y, node)
 
 
 def _draw_summary(canvas: Canvas, x: int, y: int, node: FleetNode) -> None:

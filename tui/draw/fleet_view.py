@@ -15,8 +15,8 @@ from ...signals.health import judged
 from ...topology.fabric import Fabric
 from ..theme import Mark, mark_of
 from .error_rates import error_rates
-from .problems import Problem, problems_of
-from .words import short
+from .problems import Problem, is_coming, problems_of
+from .words import age, short
 
 
 class Metric(Enum):
@@ -70,6 +70,8 @@ class FleetView:
     total: int
     problems: tuple[Problem, ...]
     metric: Metric = Metric.HEALTH
+    coming: int = 0
+    """Nodes still on their way up."""
 
 
 SUMMARIES_UP_TO = 16
@@ -79,21 +81,24 @@ SUMMARIES_UP_TO = 16
 def fleet_view(
     snapshot: Snapshot, fabric: Fabric, metric: Metric = Metric.HEALTH, pattern: str = "", faults_only: bool = False
 ) -> FleetView:
-    """The fleet as of a snapshot; `pattern` keeps nodes whose name holds it (`!` before it: those whose doesn't)."""
+    """The fleet as of a snapshot; `pattern` keeps nodes whose name or problems hold it (`!`: those whose don't)."""
     problems = problems_of(snapshot)
     worst: dict[NodeId, Mark] = {}
+    said = {node: str(node) for node in snapshot.nodes}
     for problem in problems:
         worst[problem.node] = max(worst.get(problem.node, Mark.OK), problem.mark)
+        said[problem.node] = f"{said.get(problem.node, problem.node)} {problem.where} {problem.text}"
     nodes = [
         _node(snapshot, fabric, view, metric, worst.get(node, Mark.OK))
         for node, view in snapshot.nodes.items()
-        if matches(node, pattern) and (not faults_only or node in worst)
+        if matches(said[node], pattern) and (not faults_only or node in worst)
     ]
     if len(nodes) <= SUMMARIES_UP_TO:
         nodes = [replace(node, summary=tuple(_summary(snapshot, fabric, snapshot.nodes[node.id]))) for node in nodes]
     shown = {node.id for node in nodes}
     kept = tuple(problem for problem in problems if problem.node in shown or not pattern)
-    return FleetView(tuple(nodes), len(snapshot.nodes), kept, metric)
+    coming = sum(is_coming(view) for view in snapshot.nodes.values())
+    return FleetView(tuple(nodes), len(snapshot.nodes), kept, metric, coming)
 
 
 def matches(text: str, pattern: str) -> bool:
@@ -105,7 +110,7 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def _node(snapshot: Snapshot, fabric: Fabric, view: NodeView, metric: Metric, worst: Mark) -> FleetNode:
-    mark = max(worst, mark_of(judged(snapshot, view.id).health))
+    mark = worst if is_coming(view) else max(worst, mark_of(judged(snapshot, view.id).health))
     state = str(view.state) if view.state is not NodeState.LIVE else "no GPUs seen"
     rates = error_rates(view) if metric is Metric.ERRORS else {}
     cells = tuple(_cell(snapshot, view, gpu, metric, rates) for gpu in fabric.gpus(view.id))
@@ -114,8 +119,15 @@ def _node(snapshot: Snapshot, fabric: Fabric, view: NodeView, metric: Metric, wo
 
 def _summary(snapshot: Snapshot, fabric: Fabric, view: NodeView) -> Iterator[str]:
     """Errors, load, heat and power of the whole node; why, where it says nothing."""
-    if (state := judged(snapshot, view.id)).health is Health.UNKNOWN:
-        yield state.reason
+    if judged(snapshot, view.id).health is Health.UNKNOWN or view.state is not NodeState.LIVE:
+        heard = f", last heard {age(snapshot.now - view.last_heard)} ago" if view.last_heard else ""
+        yield f"{'waiting' if view.state is NodeState.IDLE else view.state}{heard}"
+        return
+    if view.hung:
+        yield ", ".join(f"{part.domain} hangs for {age(snapshot.now - part.since)}" for part in view.hung)
+        return
+    if not view.series:
+        yield "live, no readings yet"
         return
     rate = sum(error_rates(view).values())
     yield f"+{short(rate)} errors/s" if rate > 0 else "no errors now"
@@ -128,16 +140,25 @@ def _summary(snapshot: Snapshot, fabric: Fabric, view: NodeView) -> Iterator[str
         values = [value for gpu in gpus if (value := view.value(gpu, name)) == value]
         if values:
             yield form.format(fold(values))
-    up = sum(view.value(nic, "port_state") == 4 for nic in fabric.nics(view.id))
-    yield f"NICs {up}/{len(fabric.nics(view.id))} up"
+    used = [nic for nic in fabric.nics(view.id) if judged(snapshot, nic).health is not Health.NOT_APPLICABLE]
+    if used:
+        yield f"NICs {sum(view.value(nic, 'port_state') == 4 for nic in used)}/{len(used)} up"
     if (driver := view.fact(view.id, "driver_version")) is not None:
         yield f"driver {driver}"
+
+
+def _is_convicted(snapshot: Snapshot, gpu: ComponentId) -> bool:
+    """Whether the verdict names the GPU or a part of it."""
+    verdicts = snapshot.verdict.verdicts if snapshot.verdict else ()
+    return any(verdict.component == gpu or verdict.component.startswith(f"{gpu}/") for verdict in verdicts)
 
 
 def _cell(
     snapshot: Snapshot, view: NodeView, gpu: ComponentId, metric: Metric, rates: dict[ComponentId, float]
 ) -> GpuCell:
     state = judged(snapshot, gpu).health
+    if _is_convicted(snapshot, gpu):
+        return GpuCell(Mark.FAIL)
     if state is not Health.OK or metric is Metric.HEALTH:
         return GpuCell(mark_of(state))
     match metric:

@@ -31,10 +31,8 @@ def draw_node(picture: NodePicture, detail: Detail, width: int, height: int, ink
     canvas = Canvas(width, height, ink)
     top = 0
     if picture.note:
-        canvas.put(
-            1, 0, ("? ", ink(Role.UNKNOWN, bold=True)), (clip(picture.note, width - 4), ink(Role.UNKNOWN, bold=True))
-        )
-        top = 1
+        canvas.put(1, 0, ("?", ink(Role.UNKNOWN, bold=True)))
+        top = canvas.wrap(3, 0, picture.note, width - 4, ink(Role.UNKNOWN, bold=True), limit=3)
     if not picture.gpus and not picture.apart:
         canvas.put(1, top + 1, ("No part of this node is known yet.", ink(Role.DIM)))
         put_problems(canvas, top + 3, height, picture.problems, None, with_node=False)
@@ -198,7 +196,7 @@ class _Pen:
 
     def pcie_text(self, link: PcieLink) -> str:
         if link.width is None:
-            return "?" if self.layout.column < 7 else "no answer" if self.layout.boxed else "?"
+            return "no answer" if self.layout.boxed else "" if link.mark >= Mark.UNKNOWN else "?"
         generation = "?" if link.generation is None else str(link.generation)
         moved = f" {rate(link.rate)}" if link.rate > 0 else ""
         forms = (
@@ -269,6 +267,8 @@ class _Pen:
 
     def nic_words(self, nic: Nic) -> str:
         speed = "?" if nic.gbps != nic.gbps else f"{nic.gbps:.0f}G"
+        if nic.state == "off":  # by design: nothing to look at
+            return "off"
         return f"{speed} {nic.state}" if nic.state == "up" else f"{nic.state.upper()} {speed}"
 
     def nic_rows(self, x: int, y: int, nic: Nic, chosen: bool) -> None:

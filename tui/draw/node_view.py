@@ -14,7 +14,7 @@ from ...topology.fabric import Fabric
 from ..theme import Mark, mark_of
 from .error_rates import error_rates
 from .problems import Problem, problems_of
-from .words import age, label
+from .words import age, label, spoken
 
 GTS_OF_GENERATION = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 
@@ -111,7 +111,8 @@ class NodePicture:
 def node_picture(snapshot: Snapshot, fabric: Fabric, node: NodeId) -> NodePicture:
     """The node as of a snapshot, its columns ordered by PCIe switch."""
     view = snapshot.nodes[node]
-    look = _Look(snapshot, fabric, view, error_rates(view))
+    convicted = [verdict.component for verdict in snapshot.verdict.verdicts] if snapshot.verdict else []
+    look = _Look(snapshot, fabric, view, error_rates(view), frozenset(convicted))
     groups = fabric.groups(node)
     gpus = [gpu for group in groups for gpu in group.gpus]
     below, apart = _place_nics(groups)
@@ -132,6 +133,7 @@ def node_picture(snapshot: Snapshot, fabric: Fabric, node: NodeId) -> NodePictur
 
 def _note(snapshot: Snapshot, view: NodeView, silent: str) -> str:
     if silent:
+        silent = spoken(silent.removeprefix(f"{view.id}: "))
         seen = f"; shown is what was seen {age(snapshot.now - view.last_heard)} ago" if view.last_heard else ""
         return silent + seen
     hung = [f"{part.domain} hangs on the node since {age(snapshot.now - part.since)}" for part in view.hung]
@@ -167,9 +169,11 @@ class _Look:
     fabric: Fabric
     view: NodeView
     rates: dict[ComponentId, float]
+    convicted: frozenset[ComponentId]
+    """By the verdict, where there is one."""
 
     def mark(self, part: ComponentId) -> Mark:
-        return mark_of(judged(self.snapshot, part).health)
+        return Mark.FAIL if part in self.convicted else mark_of(judged(self.snapshot, part).health)
 
     def rails(self, gpus: Sequence[ComponentId]) -> tuple[Rail, ...]:
         """One rail an NVSwitch, and one for lanes that end elsewhere where there are any."""
@@ -201,6 +205,8 @@ class _Look:
             mark = Mark.WARN
         if rate > 0:
             mark = max(mark, Mark.WARN)
+        if self.convicted.intersection(lanes):
+            mark = Mark.FAIL
         return Crossing(tuple(lane for lane, _ in wired), sum(r == 1 for r in known) if known else None, rate, mark)
 
     def gpu(self, gpu: ComponentId) -> Gpu:
@@ -209,7 +215,7 @@ class _Look:
         return Gpu(
             gpu,
             label(gpu),
-            mark_of(state.health),
+            self.mark(gpu),
             state.reason,
             value(gpu, "utilization_pct"),
             value(gpu, "temperature_c"),
@@ -221,10 +227,12 @@ class _Look:
         state = judged(self.snapshot, nic)
         port = self.view.value(nic, "port_state")
         words = "?" if port != port else _PORT_STATES.get(int(port), f"state {port:.0f}")
+        if state.health is Health.NOT_APPLICABLE:
+            words = "off"
         return Nic(
             nic,
             nic.name,
-            mark_of(state.health),
+            self.mark(nic),
             words,
             self.view.value(nic, "rate_gbps"),
             self.rates.get(nic, 0.0),

@@ -18,6 +18,8 @@ from ..theme import Ink, Mark, Role
 from .canvas import Canvas, Run, clip, runs_width, wrapped
 from .words import age, clock, plural
 
+CONNECTS_WITHIN = 3.0
+"""Seconds after the last sample before a fleet of which no node is up counts as silent."""
 HINT_FROM_HEIGHT = 16
 """Terminals lower than this keep the row for the picture."""
 
@@ -90,10 +92,10 @@ def _draw_header(canvas: Canvas, header: Header) -> int:
 
 
 def _fitting_crumbs(crumbs: Sequence[str], room: int) -> list[str]:
-    """Where you are counts more than how you came: the crumbs in between go first."""
+    """Where you are counts more than how you came: crumbs go from the left, the case first."""
     kept = list(crumbs)
     while len(kept) > 1 and sum(map(len, kept)) + 3 * (len(kept) - 1) > room:
-        kept.pop(1 if len(kept) > 2 else 0)
+        kept.pop(0)
     return kept
 
 
@@ -125,8 +127,11 @@ def _freshness(header: Header, ink: Ink) -> Run:
         return ("■ frozen", ink(Role.TITLE, bold=True, bar=True))
     if header.source == "replay":
         return ("■ replay", ink(Role.TITLE, bold=True, bar=True))
-    if header.heard <= 0:
+    silent = header.now - header.heard
+    if header.heard <= 0 or (not header.up and silent < CONNECTS_WITHIN):
         return ("● connecting", ink(Role.LIVE, bar=True))
+    if not header.up:
+        return (f"? silent {age(silent)}", ink(Role.TITLE, bold=True, bar=True))
     return (f"● live {age(header.now - header.heard)}", ink(Role.LIVE, bar=True))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...incident.events import VerdictReached
 from ...incident.findings import Exclusion, Verdict
 from .suspects_view import SuspectsView, alternatives_words, kind_words
-from .words import per_cent, place, plural, seconds
+from .words import per_cent, place, plural, seconds, spoken
 
 
 def reading_of(view: SuspectsView) -> list[str]:
@@ -19,6 +19,8 @@ def reading_of(view: SuspectsView) -> list[str]:
 def _belief_so_far(view: SuspectsView) -> list[str]:
     belief = view.belief
     assert belief is not None
+    if view.unmeasured:
+        return [f"The last round measured nothing: {_ended(view.unmeasured)}"]
     top = view.suspects[0] if view.suspects else None
     if top is None or belief.no_fault >= max(0.5, top.posterior):
         bound = "" if top is None else f"; the most suspected part is {top.name} with {per_cent(top.posterior)}"
@@ -35,7 +37,7 @@ def _belief_so_far(view: SuspectsView) -> list[str]:
 
 def _what_next(view: SuspectsView) -> str:
     if view.error:
-        return f"Stopped: {view.error}"
+        return f"Stopped: {_ended(view.error)}"
     round_ = view.next
     if view.state == "proposed" and round_:
         return f"Not yet a verdict. Round {round_.number} waits for your yes (p): {_ended(round_.reason)}"
@@ -60,7 +62,7 @@ def reading_of_end(end: VerdictReached) -> list[str]:
             also = (
                 f" {plural(len(end.verdicts) - 1, 'further part')} convicted as well." if len(end.verdicts) > 1 else ""
             )
-            next_step = first.next or "swap the part and localize again to confirm"
+            next_step = spoken(first.next) or "swap the part and localize again to confirm"
             return [found + also, next_step[0].upper() + next_step[1:]]
         case "none":
             return [
@@ -68,24 +70,25 @@ def reading_of_end(end: VerdictReached) -> list[str]:
                 "If the trouble goes on it is rarer, elsewhere, or not hardware: look at software and the network.",
             ]
         case "not_run":
-            return [f"Nothing was probed: {_ended(end.reason)}"]
+            return ["Nothing was measured, so nothing is excluded. Press p when the nodes can be probed."]
         case _:
-            return [f"Undecided: {_ended(end.reason)}", "More rounds would go on from what was learnt: press p."]
+            reason = _ended(spoken(end.reason))
+            return [f"Undecided: {reason}", "More rounds would go on from what was learnt: press p."]
 
 
 def end_title(end: VerdictReached) -> str:
     """The outcome in two words."""
-    titles = {"localized": "Verdict", "none": "No fault found", "not_run": "Nothing was run"}
+    titles = {"localized": "Verdict", "none": "No fault found", "not_run": "Nothing was measured"}
     return titles.get(end.outcome, "Undecided")
 
 
 def effect_of(verdict: Verdict) -> str:
     """How often and how hard, as far as it was seen."""
     low, high = verdict.duty
-    often = f"faulty {low * 100:.0f}..{high * 100:.0f} % of the time" if high > 0 else "how often is not known"
+    often = f"faulty {low * 100:.0f} to {high * 100:.0f} % of the time" if high > 0 else "how often is not known"
     if verdict.drop[1] <= 0:
         return f"{often}; bandwidth shows nothing, its counters do"
-    return f"loses {verdict.drop[0] * 100:.0f}..{verdict.drop[1] * 100:.0f} % of its traffic, {often}"
+    return f"loses {verdict.drop[0] * 100:.0f} to {verdict.drop[1] * 100:.0f} % of its traffic, {often}"
 
 
 def or_words(verdict: Verdict) -> str:

@@ -186,6 +186,8 @@ def _draw_ranked(canvas: Canvas, y: int, view: SuspectsView, wide: bool, end: in
     shown = view.suspects[: max(1, min(len(view.suspects), end - y - 1, 6))]
     held = sum(row.posterior for row in shown)
     note = f"{per_cent(held)} of the belief is in {plural(len(shown), 'class')} of {plural(belief.parts, 'part')}"
+    if not shown:
+        note = "no part is suspected"
     canvas.rule(y, "Suspects", note if wide else "")
     heads = (
         ((72, "bad"), (82, "clean"), (90, "nats"), (99, "strikes"))
@@ -218,9 +220,9 @@ def _draw_suspect(canvas: Canvas, y: int, row: SuspectRow, first: bool, wide: bo
     likely = row.posterior >= 0.5
     tone = ink(Role.WARN, bold=True) if likely else ink()
     canvas.put(1, y, (Mark.WARN.glyph if likely else " ", tone))
-    canvas.put(3, y, (clip(row.name, 22 if wide else 24), tone))
+    canvas.put(3, y, (clip(row.name, 21 if wide else 24), tone))
     if wide:
-        canvas.put(26, y, (clip(row.kinds, 26), ink(Role.DIM)))
+        canvas.put(25, y, (clip(row.kinds, 27), ink(Role.DIM)))
     at = 53 if wide else 28
     canvas.right(y, (per_cent(row.posterior), ink(bold=first)), edge=at + 6)
     canvas.meter(at + 7, y, row.posterior, 8 if wide else 14, ink(Role.WARN if row.posterior >= 0.05 else Role.OK))
@@ -249,7 +251,7 @@ def _draw_next(canvas: Canvas, y: int, view: SuspectsView, room: int) -> int:
     canvas.rule(
         y,
         f"{title}: round {coming.number}",
-        f"{note} · worth {coming.gain:.2f} nats" if canvas.width >= WIDE_FROM else note,
+        f"{note} · promises {coming.gain:.2f} nats of information" if canvas.width >= WIDE_FROM else note,
     )
     y += 1
     canvas.put(1, y, (clip(coming.reason, canvas.width - 2), ink()))

@@ -11,8 +11,8 @@ from ...incident.ids import ComponentId, NodeId
 from ...incident.snapshot import Snapshot
 from ...topology.fabric import Fabric
 from ..session_like import InvestigationLike
-from .trials import TrialLine, trial_lines
-from .words import label, place, plural
+from .trials import TrialLine, trial_lines, why_unmeasured
+from .words import label, place, plural, spoken
 
 SHOWN_FROM = 0.005
 """Belief below this is a dot on the map."""
@@ -105,7 +105,9 @@ class SuspectsView:
     next: NextRound | None
     verdict: VerdictReached | None
     trials: tuple[TrialLine, ...]
-    """Ended ones, newest first."""
+    """Ended ones, those in which something happened first, then the newest."""
+    unmeasured: str
+    """Why the last round measured nothing; empty where some of its trials did."""
 
 
 def suspects_view(snapshot: Snapshot, fabric: Fabric, investigation: InvestigationLike | None) -> SuspectsView:
@@ -120,7 +122,7 @@ def suspects_view(snapshot: Snapshot, fabric: Fabric, investigation: Investigati
     planned = proposal or (snapshot.rounds[-1] if snapshot.rounds else None)
     return SuspectsView(
         investigation.state if investigation else "",
-        investigation.error if investigation else "",
+        spoken(investigation.error) if investigation else "",
         touched,
         _blocks(fabric, touched, at),
         at,
@@ -131,6 +133,7 @@ def suspects_view(snapshot: Snapshot, fabric: Fabric, investigation: Investigati
         _next(planned) if planned else None,
         verdict,
         trial_lines(snapshot),
+        why_unmeasured(snapshot),
     )
 
 
@@ -222,7 +225,7 @@ def _next(plan: RoundPlanned) -> NextRound:
         plan.round,
         plan.seconds,
         plan.gain,
-        plan.reason,
+        spoken(plan.reason),
         tuple(
             ProbeGroup(len(targets), probe, node, "  ".join(_targets(each) for each in targets), cost[node, probe])
             for (node, probe), targets in groups.items()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import median
 
@@ -12,9 +12,9 @@ from ...incident.snapshot import Snapshot
 from ...signals.counters import plain_name
 from ..theme import Mark, Role
 from .canvas import Canvas, clip
-from .words import label
+from .words import label, spoken
 
-KEPT = 60
+KEPT = 200
 """Newest trials a screen could show."""
 LOW_BELOW = 0.85
 """A window below this share of the trial's median is pointed out; what it means is for the belief to say."""
@@ -22,7 +22,7 @@ LOW_BELOW = 0.85
 
 @dataclass(frozen=True)
 class TrialLine:
-    """One ended trial."""
+    """One ended trial, or several that were refused for the same reason."""
 
     id: str
     where: str
@@ -34,11 +34,36 @@ class TrialLine:
     moved: str
     """Counters that moved while it ran."""
     error: str
+    count: int = 1
+
+    @property
+    def mark(self) -> Mark:
+        """Whether something happened in it."""
+        return Mark.UNKNOWN if self.error else Mark.WARN if self.low or self.moved else Mark.OK
 
 
 def trial_lines(snapshot: Snapshot) -> tuple[TrialLine, ...]:
-    """The newest trials, newest first."""
-    return tuple(_line(trial) for _, trial in islice(reversed(snapshot.trials), KEPT))
+    """Those in which something happened first, the newest first among equals."""
+    newest = (_line(trial) for _, trial in islice(reversed(snapshot.trials), KEPT))
+    return tuple(sorted(_folded(newest), key=lambda line: (not line.moved, -line.mark)))
+
+
+def why_unmeasured(snapshot: Snapshot) -> str:
+    """The reason, where no trial of the newest round measured anything."""
+    if not snapshot.trials:
+        return ""
+    last = snapshot.trials[-1][1]
+    of_round = [trial for _, trial in snapshot.trials if trial.round == last.round]
+    return spoken(last.error) if all(trial.error for trial in of_round) else ""
+
+
+def _folded(lines: Iterable[TrialLine]) -> list[TrialLine]:
+    """Trials that failed for the same reason as one line, where the newest of them stands."""
+    found: dict[str, TrialLine] = {}
+    for line in lines:
+        key = line.error or line.id
+        found[key] = replace(found[key], count=found[key].count + 1) if key in found else line
+    return list(found.values())
 
 
 def _line(ended: TrialEnded) -> TrialLine:
@@ -55,7 +80,7 @@ def _line(ended: TrialEnded) -> TrialLine:
         sum(window < LOW_BELOW * middle for window in ended.windows),
         len(ended.windows),
         ", ".join(moved),
-        ended.error,
+        spoken(ended.error),
     )
 
 
@@ -63,22 +88,23 @@ def draw_trials(canvas: Canvas, y: int, end: int, trials: Sequence[TrialLine]) -
     """As many as fit between rows y and `end`, those in which something happened marked."""
     if not trials or end - y < 2:
         return
-    canvas.rule(y, "Trials", "newest first")
-    for trial in trials[: end - y - 1]:
-        y += 1
-        _draw_trial(canvas, y, trial)
+    canvas.rule(y, "Trials", "those in which something happened first, then the newest")
+    y += 1
+    for trial in trials:
+        if y >= end:
+            return
+        y = _draw_trial(canvas, y, trial, end)
 
 
-def _draw_trial(canvas: Canvas, y: int, trial: TrialLine) -> None:
-    ink = canvas.ink
-    mark = Mark.UNKNOWN if trial.error else Mark.WARN if trial.low or trial.moved else Mark.OK
+def _draw_trial(canvas: Canvas, y: int, trial: TrialLine, end: int) -> int:
+    """Returns the row after it."""
+    ink, mark = canvas.ink, trial.mark
     canvas.put(1, y, (mark.glyph, ink.mark(mark)))
-    canvas.put(3, y, (f"{trial.id:<8}", ink(Role.DIM)), clip(trial.where, 30))
-    x = 42
     if trial.error:
-        canvas.put(x, y, (clip(trial.error, canvas.width - x - 1), ink.mark(mark)))
-        return
-    x = canvas.put(x, y, f"{trial.gbps:6.1f} GB/s", (f"  {trial.windows} windows", ink(Role.DIM)))
+        return canvas.wrap(3, y, f"{trial.count}× nothing measured: {trial.error}", canvas.width - 4, limit=end - y)
+    canvas.put(3, y, (f"{trial.id:<8}", ink(Role.DIM)), clip(trial.where, 30))
+    x = canvas.put(42, y, f"{trial.gbps:6.1f} GB/s", (f"  {trial.windows} windows", ink(Role.DIM)))
     low = f"  {trial.low} low" if trial.low else ""
     x = canvas.put(x, y, (low, ink.mark(Mark.WARN)))
     canvas.put(x + 2, y, (clip(trial.moved, canvas.width - x - 3), ink.mark(Mark.WARN)))
+    return y + 1

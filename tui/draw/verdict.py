@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from textual.strip import Strip
 
 from ...incident.events import VerdictReached
@@ -14,7 +16,7 @@ from .canvas import HEAVY, Canvas, clip, wrapped
 from .reading import effect_of, end_title, exclusion_words, kind_title, or_words, reading_of_end
 from .suspects import WIDE_FROM, canvas_rows, draw_map, put_reading
 from .suspects_view import SuspectsView, kind_words
-from .words import label, per_cent, place, plural, seconds
+from .words import per_cent, place, plural, seconds, spoken
 
 _FAMILY_PLURALS = {
     "gpu": "GPUs",
@@ -22,6 +24,9 @@ _FAMILY_PLURALS = {
     "pcie": "PCIe links",
     "nvswitch": "NVSwitches",
     "hbm": "GPU memories",
+    "bridge": "PCIe bridges",
+    "numa": "sockets",
+    "host": "hosts",
 }
 
 
@@ -93,7 +98,7 @@ def _draw_why(canvas: Canvas, y: int, bottom: int, verdict: Verdict) -> int:
     )
     y += 1
     for number, sentence in enumerate(verdict.why):
-        rows = wrapped(sentence, canvas.width - 5)
+        rows = wrapped(spoken(sentence), canvas.width - 5)
         if y + len(rows) > bottom - 1:
             canvas.put(3, y, (f"… and {plural(len(verdict.why) - number, 'reason')} more in the bundle", ink(Role.DIM)))
             return y + 1
@@ -107,7 +112,7 @@ def _draw_why(canvas: Canvas, y: int, bottom: int, verdict: Verdict) -> int:
 
 def _draw_no_conviction(canvas: Canvas, y: int, end: VerdictReached) -> int:
     ink, width = canvas.ink, canvas.width
-    rows = wrapped(end.reason, width - 8)
+    rows = wrapped(spoken(end.reason), width - 8)
     canvas.box(1, y, width - 2, 2 + len(rows), ink(Role.TEXT, bold=True), weight=HEAVY)
     canvas.put(3, y, (f" {end_title(end)} ", ink(Role.TITLE, bold=True)))
     for row in rows:
@@ -121,7 +126,10 @@ def _draw_excluded(canvas: Canvas, y: int, bottom: int, end: VerdictReached) -> 
     ink = canvas.ink
     if y + 1 >= bottom or not (end.excludes or end.untestable):
         return
-    canvas.rule(y, "What this excludes", "95 % confidence, per part")
+    if end.excludes:
+        canvas.rule(y, "What this excludes", "95 % confidence, per part")
+    else:
+        canvas.rule(y, "Nothing is excluded")
     y += 1
     lines = [(_FAMILY_PLURALS.get(one.family, one.family), exclusion_words(one)) for one in end.excludes]
     for number, (family, words) in enumerate(lines):
@@ -131,7 +139,7 @@ def _draw_excluded(canvas: Canvas, y: int, bottom: int, end: VerdictReached) -> 
         canvas.put(1, y, (f"{family:<14}", ink(Role.DIM)), clip(f"none {words}", canvas.width - 17))
         y += 1
     if end.untestable and y < bottom:
-        kinds = ", ".join(dict.fromkeys(kind_words(part) for part in end.untestable))
-        named = ", ".join(label(part) for part in end.untestable[:6])
-        text = f"{plural(len(end.untestable), 'part')} ({kinds}): {named}{' …' if len(end.untestable) > 6 else ''}"
-        canvas.put(1, y, (f"{'not tested':<14}", ink(Role.UNKNOWN, bold=True)), clip(text, canvas.width - 17))
+        kinds = Counter(kind_words(part) for part in end.untestable)
+        counted = ", ".join(plural(count, kind) for kind, count in kinds.most_common())
+        canvas.put(1, y, (f"{'not tested':<14}", ink(Role.UNKNOWN, bold=True)))
+        canvas.wrap(15, y, counted, canvas.width - 17, limit=bottom - y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 
 from ...incident.ids import ComponentId
 
@@ -71,11 +72,13 @@ def label(component: ComponentId) -> str:
         case [switch] if switch.startswith("nvswitch"):
             return f"NVSW{switch[8:]}"
         case [switch, port] if switch.startswith("nvswitch"):
-            return f"NVSW{switch[8:]} {port}"
+            return f"NVSW{switch[8:]} port {port.removeprefix('port')}"
         case ["pcie", address]:
             return f"PCIe {address.removeprefix('0000:')}"
         case ["service", name]:
             return name
+        case [socket] if socket.startswith("numa"):
+            return f"NUMA {socket[4:]}"
         case _:
             return component.within
 
@@ -83,6 +86,33 @@ def label(component: ComponentId) -> str:
 def place(component: ComponentId) -> str:
     """A part with its node before it: `sim3 GPU3 lane 7`."""
     return str(component) if "/" not in component else f"{component.node} {label(component)}"
+
+
+_SPOKEN = ("gpu", "hbm", "nvlink", "pcie", "bridge", "nvswitch", "port", "numa", "nic", "host")
+_AROUND = "()[]'\",;:.!?"
+
+
+@lru_cache(4096)
+def spoken(sentence: str) -> str:
+    """A sentence of ours with its component ids named as on the drawings: `sim3/gpu5/nvlink7` as `sim3 GPU5 lane 7`."""
+    return " ".join(_spoken_word(word) for word in sentence.split(" "))
+
+
+def _spoken_word(word: str) -> str:
+    id_ = word.strip(_AROUND)
+    before, _, after = word.partition(id_) if id_ else (word, "", "")
+    return f"{before}{_name_of(id_)}{after}"
+
+
+def _name_of(word: str) -> str:
+    """What a word names, if it is an id, with its node before it or without; else the word."""
+    first = word.partition("/")[0]
+    bare = ComponentId(f"node/{word}")
+    if first[-1:].isdigit() and ComponentId(f"node/{first}").kind in ("gpu", "nvswitch", "numa", "nic"):
+        return label(bare) if bare.kind in _SPOKEN else word
+    id_ = ComponentId(word)
+    names_a_part = id_.kind in ("nic", "host") or (id_.kind in _SPOKEN and label(id_) != id_.within)
+    return place(id_) if "/" in word and first and names_a_part else word
 
 
 def plural(count: int, noun: str) -> str:

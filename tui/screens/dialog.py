@@ -14,6 +14,7 @@ from ..theme import Ink
 from ..widgets.strip_view import StripView
 
 Answer = TypeVar("Answer")
+MAX_WIDTH = 92
 
 
 class StripDialog(ModalScreen[Answer]):
@@ -22,7 +23,7 @@ class StripDialog(ModalScreen[Answer]):
     DEFAULT_CSS = """
     StripDialog { align: center middle; background: $background 0%; }
     StripDialog > Container {
-        width: 90%; max-width: 92; height: 60%; min-height: 8; max-height: 22;
+        width: 90%; max-width: 92; height: 60%; min-height: 8; max-height: 90%;
         border: heavy $primary; background: $background;
     }
     StripDialog.-small > Container { width: 100%; height: 100%; border: none; }
@@ -41,8 +42,16 @@ class StripDialog(ModalScreen[Answer]):
             yield StripView(self.draw, id="dialog")
 
     def on_resize(self) -> None:
-        """Without a frame where every row counts."""
-        self.set_class(self.size.width < 60 or self.size.height < 18, "-small")
+        """As high as it needs; without a frame where every row counts."""
+        is_small = self.size.width < 60 or self.size.height < 18
+        self.set_class(is_small, "-small")
+        if not is_small:
+            inner = min(MAX_WIDTH, int(self.size.width * 0.9)) - 2
+            self.query_one(Container).styles.height = min(self.rows(inner) + 2, int(self.size.height * 0.9))
+
+    def rows(self, width: int) -> int:
+        """How many rows it would like at that width."""
+        raise NotImplementedError
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """The question."""

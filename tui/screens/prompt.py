@@ -25,7 +25,6 @@ class PromptScreen(ModalScreen[str | None]):
     BINDINGS: ClassVar = [
         Binding("escape", "give_up", show=False),
         Binding("tab", "complete", show=False, priority=True),
-        Binding("ctrl+c", "give_up", show=False, priority=True),
     ]
 
     def __init__(
@@ -34,12 +33,14 @@ class PromptScreen(ModalScreen[str | None]):
         text: str = "",
         complete: Callable[[str], list[str]] | None = None,
         follow: Callable[[str], None] | None = None,
+        explain: Callable[[str], str] | None = None,
     ) -> None:
         super().__init__()
         self._sign = sign
         self._text = text
         self._complete = complete
         self._follow = follow
+        self._explain = explain
 
     def compose(self) -> ComposeResult:
         """What goes on from here, then the line."""
@@ -83,7 +84,9 @@ class PromptScreen(ModalScreen[str | None]):
 
     def _show_ways(self, text: str) -> None:
         if self._complete is not None:
-            self.query_one("#ways", Static).update(Content("  ".join(self._complete(text)[:40])))
+            ways = "  ".join(self._complete(text)[:40])
+            said = self._explain(text) if self._explain else ""
+            self.query_one("#ways", Static).update(Content("\n".join(line for line in (ways, said) if line)))
 
 
 def _shared_start(ways: list[str]) -> str:

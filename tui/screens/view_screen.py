@@ -15,6 +15,7 @@ from ..draw.page import Header, KeyHint, Page, draw_page
 from ..draw.problems import Problem, draw_problems
 from ..keys import EVERYWHERE, Key
 from ..theme import Ink, Mark
+from ..widgets.cropped_update import CroppingCompositor
 from ..widgets.strip_view import StripView
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class ViewScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
+        self._compositor = CroppingCompositor()
         self.pattern = ""
         self.faults_only = False
         self.problem: int | None = None

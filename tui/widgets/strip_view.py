@@ -44,7 +44,7 @@ class StripView(Widget):
 
     def render_line(self, y: int) -> Strip:
         """One row, for textual."""
-        return self._rows[y] if y < len(self._rows) else Strip.blank(self.size.width)
+        return self._rows[y] if y < len(self._rows) else Strip.blank(self.size.width, self.rich_style)
 
     @property
     def rows(self) -> list[Strip]:
