@@ -92,7 +92,15 @@ class Investigation:
         session = self._session
         fabric = session.fabric()
         settings = Settings() if self._budget is None else Settings(budget=self._budget)
-        localizer = Localizer(fabric, self.nodes, settings, priors(session.snapshot(), self.nodes))
+        snapshot = session.snapshot()
+        localizer = Localizer(
+            fabric,
+            self.nodes,
+            settings,
+            priors(snapshot, self.nodes),
+            unusable=gone(snapshot),
+            rounds_before=self._round,
+        )
         while True:
             self.state = "planning"
             plan = await asyncio.to_thread(localizer.next_round)
@@ -138,6 +146,13 @@ def priors(snapshot: Snapshot, nodes: Sequence[NodeId]) -> dict[ComponentId, flo
         for finding in snapshot.findings
         if finding.component.node in nodes and PRIOR_NATS[finding.severity] > 0
     }
+
+
+def gone(snapshot: Snapshot) -> frozenset[ComponentId]:
+    """GPUs that a standing finding says are off the bus: nothing can be run on them."""
+    return frozenset(
+        finding.component for finding in snapshot.findings if finding.fault_class.startswith("gpu-off-bus")
+    )
 
 
 def probeable(snapshot: Snapshot, nodes: Sequence[NodeId]) -> tuple[NodeId, ...]:

@@ -5,7 +5,7 @@ Deterministic: the same trials in the same rounds give the same belief, bit for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -78,11 +78,18 @@ class Localizer:
         nodes: Sequence[NodeId],
         settings: Settings | None = None,
         priors: Mapping[ComponentId, float] | None = None,
+        unusable: Collection[ComponentId] = (),
+        rounds_before: int = 0,
         probes: Mapping[str, Probe] = CATALOGUE,
     ) -> None:
-        """`priors`: nats by component that standing counters and findings give; they steer and never decide."""
+        """`priors`: nats by component that standing counters and findings give; they steer and never decide.
+
+        `unusable`: GPUs that are known to be gone, on which no trial is tried. `rounds_before`: rounds that earlier
+        searches of the case took, so that no trial's id comes twice."""
         self.settings = settings or Settings()
         self._nodes = tuple(nodes)
+        self._unusable = frozenset(unusable)
+        self._rounds_before = rounds_before
         self._fabric = fabric
         self._parts = compile_parts(fabric, self._nodes, probes.values())
         self._prompts = Prompts({str(part): nats for part, nats in (priors or {}).items()})
@@ -123,7 +130,7 @@ class Localizer:
         if self._seconds + choice.seconds > self.settings.budget:
             spent = f"The budget of {self.settings.budget:.0f} s is spent."
             return Stop(self._outcome_at_budget(), spent + self._still_open())
-        number = self._rounds + 1
+        number = self._rounds_before + self._rounds + 1
         trials = tuple(
             Trial(id=f"R{number}T{at}", probe=path.probe, node=path.node, targets=path.targets, seconds=path.seconds)
             for at, path in enumerate(choice.paths, start=1)
@@ -264,17 +271,18 @@ class Localizer:
         return {node: tuple(gpu for gpu in self._fabric.gpus(node) if gpu not in out) for node in self._nodes}
 
     def _left_out(self) -> set[ComponentId]:
-        """GPUs whose trials failed again and again and never worked."""
+        """GPUs that are gone, or whose trials failed again and again and never worked."""
         failed: dict[ComponentId, int] = {}
         for ended in self._failures:
             for gpu in ended.trial.targets:
                 failed[gpu] = failed.get(gpu, 0) + 1
-        return {gpu for gpu, count in failed.items() if count >= GIVE_UP_AFTER and gpu not in self._worked}
+        given_up = {gpu for gpu, count in failed.items() if count >= GIVE_UP_AFTER and gpu not in self._worked}
+        return given_up | self._unusable
 
     def _unreached(self) -> frozenset[int]:
         """Parts that only left-out GPUs lead to: no probe can speak of them, so no belief is held about them."""
         out = self._left_out()
-        if not out:
+        if not out or (self._rounds and not self._bandwidth.observations):
             return frozenset()
         reached = np.zeros(self._parts.columns, dtype=bool)
         for path in self._parts.paths:

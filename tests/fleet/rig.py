@@ -157,7 +157,7 @@ def left_of(run: str) -> list[int]:
     return found
 
 
-async def gone(run: str, seconds: float = 3.0, besides: Collection[int] = ()) -> bool:
+async def gone(run: str, seconds: float = 10.0, besides: Collection[int] = ()) -> bool:
     """Whether nothing of a run is left within so many seconds, besides some processes."""
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds

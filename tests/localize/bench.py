@@ -45,10 +45,19 @@ class Bench:
     settings: Settings = field(default_factory=lambda: Settings(budget=120.0))
     priors: dict[ComponentId, float] = field(default_factory=dict)
     platform: str = "h100_hgx"
+    unusable: tuple[ComponentId, ...] = ()
+    rounds_before: int = 0
 
     def __post_init__(self) -> None:
         self.fabric: Fabric = fabric_of(self.nodes, platform(self.platform))
-        self.localizer = Localizer(self.fabric, self.fabric.nodes, self.settings, self.priors)
+        self.localizer = Localizer(
+            self.fabric,
+            self.fabric.nodes,
+            self.settings,
+            self.priors,
+            unusable=self.unusable,
+            rounds_before=self.rounds_before,
+        )
         self.rng = np.random.default_rng(self.seed)
         self.counters: dict[ComponentId, int] = {}
         self.rounds: list[tuple[list[tuple[str, TrialEnded]], float]] = []

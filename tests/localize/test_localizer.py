@@ -367,3 +367,23 @@ def test_the_reasons_say_what_convicts_and_that_bandwidth_shows_nothing_where_on
     assert why[0].startswith("Its error counter moved in 3 of ")
     assert "none moved; between trials it never moved" in why[0]
     assert any("counter alone convicts" in sentence for sentence in why)
+
+
+def test_a_gpu_known_to_be_gone_is_never_probed_and_told_as_untestable():
+    gone = ComponentId("n1/gpu2")
+    bench = Bench(unusable=(gone,), priors={gone: 4.0})
+    bench.run(12)
+    assert all(gone not in ended.trial.targets for ended_ones, _ in bench.rounds for _, ended in ended_ones)
+    assert {gone, gone / "pcie", gone / "nvlink0"} <= set(bench.localizer.conclusion(0.0).untestable)
+
+
+def test_where_nothing_was_measured_nothing_is_called_healthy():
+    bench = Bench(nodes=("n1",), error=lambda trial: ("no device answers at that bus address", "probe"))
+    bench.run(40)
+    assert bench.localizer.belief(1, 0.0).no_fault < 0.9
+
+
+def test_a_second_search_of_a_case_gives_its_trials_other_ids():
+    first, second = Bench().localizer.next_round(), Bench(rounds_before=3).localizer.next_round()
+    assert {trial.id for trial in first.trials}.isdisjoint(trial.id for trial in second.trials)
+    assert second.trials[0].id == "R4T1"
