@@ -107,6 +107,8 @@ def _decided(view: NodeView) -> bool:
 
 
 def _reasons(snapshot: Snapshot) -> str:
+    """Why no node can be probed, node by node."""
     return "; ".join(
-        f"{view.id} is {view.state}" + (f" ({view.reason})" if view.reason else "") for view in snapshot.nodes.values()
+        f"{view.id} is {view.state} ({view.reason or 'it has not told of its GPUs yet'})"
+        for view in snapshot.nodes.values()
     )

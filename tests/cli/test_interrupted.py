@@ -74,7 +74,11 @@ def test_collecting_ends_in_good_order(fleet: Fleet, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "number"), [("nodes live", signal.SIGINT), ("round 1:", signal.SIGTERM)], ids=["watching", "probing"]
+    ("said", "number"),
+    [
+        pytest.param("nodes live", signal.SIGINT, id="watching"),
+        pytest.param("round 1:", signal.SIGTERM, id="probing", marks=pytest.mark.slow),
+    ],
 )
 def test_the_demo_takes_its_whole_fleet_along(folder: Path, said: str, number: int) -> None:
     running = Started(folder, "demo", "--headless", "--cases", folder / "c", TMPDIR=str(folder))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+from lanescope.session.investigation import probeable
 from lanescope.session.session import Session
 from lanescope.sim.scenario import load_scenario
 from lanescope.sim.world import World
@@ -19,6 +20,5 @@ def small_world(name: str = "healthy", seed: int = 1, speed: float | None = None
 
 
 async def ready(session: Session) -> None:
-    """Wait until every node is live and has told its facts."""
-    await session.until(lambda seen: bool(seen.nodes) and seen.up() == len(seen.nodes), 20)
-    await session.until(lambda seen: all(view.facts and view.last_heard for view in seen.nodes.values()), 20)
+    """Wait until every node can be probed."""
+    await session.until(lambda seen: bool(seen.nodes) and len(probeable(seen, seen.nodes)) == len(seen.nodes), 30)
