@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Tests wait more than they compute: at least three workers, whatever the machine.
+CORES  := $(shell nproc 2>/dev/null || echo 2)
+WORKERS ?= $(shell [ $(CORES) -gt 3 ] && echo $(CORES) || echo 3)
 
 .PHONY: help install demo test soak lint bench screenshots clean
 .DEFAULT_GOAL := help
@@ -23,7 +26,7 @@ demo: $(STAMP) ## open Lanescope on a simulated fleet (without a terminal: run h
 	@$(BIN)/lanescope demo
 
 test: $(STAMP) ## run the tests (about 2 minutes)
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 soak: $(STAMP) ## run the long fuzz and soak tests
 	$(BIN)/python -m pytest -q -m slow

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import subprocess
 from pathlib import Path
+from shlex import join, quote
 
 import asyncssh
 import pytest
@@ -168,8 +169,8 @@ def test_an_unexpected_word_is_usage() -> None:
     assert run().code == 64
 
 
-@pytest.mark.parametrize("arguments", ["--help", f"sim check {SICK}", f"sim check {SICK} 2>&1"])
+@pytest.mark.parametrize("arguments", ["--help", f"sim check {quote(str(SICK))}", f"sim check {quote(str(SICK))} 2>&1"])
 def test_a_reader_that_leaves_early_causes_no_complaint(arguments: str) -> None:
-    command = f"{' '.join(PROGRAM)} {arguments} | true"
+    command = f"{join(map(str, PROGRAM))} {arguments} | true"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=30, check=False)
     assert done.stderr == ""
