@@ -85,10 +85,10 @@ async def _report(session: Session, progress: Progress) -> None:
         if belief is not None and belief.round > told:
             told = belief.round
             top = belief.suspects[0] if belief.suspects else None
-            leader = f"{top.component} {top.posterior:.0%}" if top else "nobody suspected"
+            leader = f"{top.component} {100 * top.posterior:.0f} %" if top else "nobody suspected"
             progress(
                 f"round {belief.round}: {belief.probes} probes, {belief.seconds:.1f} s; "
-                f"{leader}, nothing wrong {belief.no_fault:.0%}"
+                f"{leader}, nothing wrong {100 * belief.no_fault:.0f} %"
             )
         await asyncio.sleep(0.1)
 

@@ -67,7 +67,7 @@ def _outcome(snapshot: Snapshot) -> Iterator[str]:
 
 def _verdict(verdict: Verdict) -> Iterator[str]:
     yield from _wrapped(
-        f"X {verdict.component}  {verdict.confidence} ({verdict.posterior:.1%}), {verdict.fault_class}, "
+        f"X {verdict.component}  {verdict.confidence} ({100 * verdict.posterior:.1f} %), {verdict.fault_class}, "
         f"FRU {verdict.fru}",
         "    ",
         "  ",
@@ -75,15 +75,21 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     for part in verdict.alternatives:
         yield f"    or {part}: no probe can tell these apart"
     low, high = verdict.duty
-    yield from _wrapped(f"on {low:.1%} to {high:.1%} of the time, shown by {verdict.by}", "      ", "    ")
+    yield from _wrapped(
+        f"on {100 * low:.1f} % to {100 * high:.1f} % of the time, shown by {verdict.by}", "      ", "    "
+    )
     for sentence in verdict.why:
         yield from _wrapped(sentence, "      ", "    ")
     yield from _wrapped(f"next: {verdict.next}", "      ", "    ")
 
 
 def _exclusion(excluded: Exclusion) -> str:
-    by = f"by at least {excluded.drop:.0%} of its traffic" if excluded.by == "bandwidth" else "as its counters show it"
-    return f"no {excluded.family} fails more than {excluded.duty:.1%} of the time {by}"
+    by = (
+        f"by at least {100 * excluded.drop:.0f} % of its traffic"
+        if excluded.by == "bandwidth"
+        else "as its counters show it"
+    )
+    return f"no {excluded.family} fails more than {100 * excluded.duty:.1f} % of the time {by}"
 
 
 def _wrapped(text: str, later: str, first: str = "") -> list[str]:

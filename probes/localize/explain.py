@@ -75,13 +75,13 @@ def _slowness(books: Books, part: int, account: Account) -> str:
     if MODES[mode].duty < 1:
         return f"{_of(len(account.bad), len(crossed))} that crossed it were slow now and then{waits}"
     lost = 1 - math.exp(float(np.median([np.median(books.bandwidth.x[at]) for at in crossed])))
-    return f"Trials that crossed it were slow all the time, by {lost:.0%} in the middle{waits}"
+    return f"Trials that crossed it were slow all the time, by {100 * lost:.0f} % in the middle{waits}"
 
 
 def _how_often(books: Books, account: Account, trials: int) -> str:
     low, high = interval(len(account.strikes), trials)
     seconds = max(books.bandwidth.observations[at].path.seconds for at in account.bad)
-    return f"So it moves in {low:.0%} to {high:.0%} of trials of {seconds:.1f} s"
+    return f"So it moves in {100 * low:.0f} % to {100 * high:.0f} % of trials of {seconds:.1f} s"
 
 
 def _of(some: int, trials: int) -> str:

@@ -247,7 +247,9 @@ class Localizer:
                 return Stop("localized", "The rest shows no further fault.")
             return None
         if belief.no_fault >= settings.healthy and belief.acquits(settings.missed, 0.0, CERTIFIED_RATE):
-            return Stop("none", f"No part shows a fault; all are healthy with a probability of {belief.no_fault:.1%}.")
+            return Stop(
+                "none", f"No part shows a fault; all are healthy with a probability of {100 * belief.no_fault:.1f} %."
+            )
         return None
 
     def _choose(self) -> Choice | None:
@@ -316,7 +318,7 @@ class Localizer:
         part, group = self._top()
         if group < SUSPECTED_ENOUGH:
             return " No part is suspected, but rare faults are not excluded yet."
-        return f" {part} is suspected most ({group:.0%}), not enough for a verdict."
+        return f" {part} is suspected most ({100 * group:.0f} %), not enough for a verdict."
 
     def _top(self) -> tuple[ComponentId, float]:
         """The part believed in most, and its group's probability."""
@@ -334,6 +336,6 @@ class Localizer:
         probe = CATALOGUE[choice.paths[0].probe].title if choice.paths[0].probe in CATALOGUE else choice.paths[0].probe
         part, group = self._top()
         if group >= SUSPECTED_ENOUGH:
-            return f"{probe}: is {part} at fault ({group:.0%}), or something beside it?"
+            return f"{probe}: is {part} at fault ({100 * group:.0f} %), or something beside it?"
         nodes = len({path.node for path in choice.paths})
         return f"{probe} on {plural(nodes, 'node')}: nothing stands out yet, every part once more"

@@ -36,7 +36,11 @@ def pcie_narrow(scene: Scene) -> Iterator[Finding]:
 def _narrow(link: PcieLink, width: float, series: Series, evidence: tuple[str, ...]) -> Finding:
     part = link.device or link.id
     speed = series.value(link.id, "speed_gts")
-    cost = f" (at {speed:.0f} GT/s it carries {width / link.max_width:.0%} of what it should)" if speed > 0 else ""
+    cost = (
+        f" (at {speed:.0f} GT/s it carries {100 * (width / link.max_width):.0f} % of what it should)"
+        if speed > 0
+        else ""
+    )
     return Finding(
         component=link.id,
         fru=fru_of(link.id),
