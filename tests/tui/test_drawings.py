@@ -113,6 +113,13 @@ def test_a_lost_gpu_is_a_cross_and_its_links_are_unknown_not_zero(faulty: MadeUp
     assert "0/5" not in text
 
 
+def test_a_lost_gpus_counters_and_their_rates_are_missing_and_never_zero(faulty: MadeUp) -> None:
+    rows = node_text(faulty, "sim6", WIDE, "sim6/gpu0").split("Selected")[1].splitlines()
+    lanes = next(row for row in rows if "NVLink errors" in row)
+    assert lanes.count("?") == 2
+    assert "+0/s" not in lanes
+
+
 def test_a_degraded_pcie_link_stands_at_its_nic(faulty: MadeUp) -> None:
     assert "▲gen5 x8" in node_text(faulty, "sim5", WIDE)
     assert "PCIe x8" in node_text(faulty, "sim5", NARROW)

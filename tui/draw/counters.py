@@ -10,7 +10,7 @@ from ..glyphs import spark
 from ..theme import Ink, Mark, Role
 from .canvas import Canvas, clip
 from .counters_view import CounterRow, CounterTable
-from .words import rate, whole
+from .words import rate_or_missing, whole
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,7 @@ def _draw_row(canvas: Canvas, y: int, row: CounterRow, at: Columns, chosen: bool
     canvas.put(at.where, y, (clip(row.where, at.counter - at.where - 1), text))
     canvas.put(at.counter, y, (clip(row.counter, at.total - at.counter - 9), ink()))
     canvas.right(y, (whole(row.total), ink()), edge=at.total)
-    canvas.right(
-        y, (rate(row.per_second) or ("?" if row.per_second != row.per_second else "+0/s"), strong), edge=at.speed
-    )
+    canvas.right(y, (rate_or_missing(row.per_second), strong), edge=at.speed)
     room = canvas.width - at.trace - 1
     if room > 3:
         canvas.put(at.trace, y, (spark(row.steps, min(60, room)), strong if loud else ink(Role.OK)))

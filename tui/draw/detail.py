@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..glyphs import spark
 from ..theme import Mark, Role
 from .canvas import Canvas, clip, wrapped
-from .words import rate, whole
+from .words import rate_or_missing, whole
 
 WIDE_FROM = 112
 TRACE = 60
@@ -85,7 +85,7 @@ def _put_trace(canvas: Canvas, y: int, trace: Trace) -> None:
         canvas.put(33, y, (clip(trace.note, 32), ink(Role.DIM)))
         at = 66
     canvas.right(y, (whole(trace.total), ink()), edge=at + 10)
-    canvas.right(y, (rate(trace.per_second) or "+0/s", style), edge=at + 20)
+    canvas.right(y, (rate_or_missing(trace.per_second), style), edge=at + 20)
     width = min(TRACE, canvas.width - at - 23)
     if width > 4:
         canvas.put(at + 22, y, (spark(trace.steps, width), style if trace.mark.is_loud else ink(Role.OK)))

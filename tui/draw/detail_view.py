@@ -100,7 +100,7 @@ def _lanes_detail(snapshot: Snapshot, fabric: Fabric, view: NodeView, lanes: tup
         far_port = f" → port {port.number}" if port else ""
         trace = _sum_of(view, [lane], f"lane {lane.number}{far_port}{_lane_state(snapshot, view, lane)}")
         traces.append(replace(trace, mark=max(mark, trace.mark), note=counts))
-    traces.sort(key=lambda trace: (-trace.mark, -trace.per_second))
+    traces.sort(key=_worst_first)
     speed = view.value(lanes[0], "speed_mbps")
     facts = [f"{up} of {len(lanes)} lanes up", f"{speed / 1000:.1f} GB/s each" if speed == speed else "speed unknown"]
     title = f"{label(lanes[0].parent)} ↔ {end}"
@@ -136,8 +136,13 @@ def _traces(view: NodeView, parts: list[ComponentId], owner: ComponentId) -> tup
                 what = plain_name(name).replace("PCIe ", "")
                 shown = what if part == owner else f"{label(part).removeprefix(label(owner)).strip()} {what}"
                 found.append(_sum_of(view, [part], shown, {name}))
-    found.sort(key=lambda trace: (-trace.mark, -trace.per_second, -trace.total if trace.total == trace.total else 0))
+    found.sort(key=_worst_first)
     return tuple(found)
+
+
+def _worst_first(trace: Trace) -> tuple[float, float, float]:
+    """Loudest, then fastest, then highest; what is missing comes last."""
+    return -trace.mark, -np.nan_to_num(trace.per_second), -np.nan_to_num(trace.total)
 
 
 def _error_names(series: Series, part: ComponentId) -> list[str]:
@@ -159,6 +164,8 @@ def _sum_of(view: NodeView, parts: Iterable[ComponentId], title: str, names: set
                 moves = np.maximum(np.diff(values), 0.0)
                 steps = moves if not steps.size else steps[-len(moves) :] + moves if len(moves) else steps
     mark = Mark.WARN if speed > 0 else Mark.OK
+    if total != total and not speed > 0:
+        speed = float("nan")
     return Trace(title, total, speed, tuple(float(step) for step in steps), mark)
 
 

@@ -44,6 +44,11 @@ def rate(value: float) -> str:
     return "" if not value > 0 else f"+{short(value)}/s"
 
 
+def rate_or_missing(value: float) -> str:
+    """A rate in a table: `+12/s`, `+0/s` where nothing moves, `?` where it is missing."""
+    return "?" if value != value else rate(value) or "+0/s"
+
+
 def per_cent(share: float) -> str:
     """A share; belief close to certain keeps the digit that matters."""
     percent = share * 100
