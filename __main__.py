@@ -1,6 +1,6 @@
 """`python -m lanescope` is the `lanescope` command."""
 
-from .cli import main
+from .cli import script
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(script())

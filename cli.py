@@ -28,6 +28,14 @@ EXIT_AGAIN = 0.5
 """Seconds after which screens that were told to end while they began are told again."""
 
 
+def script() -> int:
+    """The `lanescope` program: once the work is done, a late Ctrl-C no longer changes how it ended."""
+    code = main()
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+    return code
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the `lanescope` command; returns its exit code."""
     try:
