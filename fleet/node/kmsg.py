@@ -7,11 +7,9 @@ the reason is said.
 import errno
 import os
 import select
-import signal
-import subprocess
 import time
 
-from workers import Unreadable, die_with_parent
+from workers import Unreadable, start_tool
 
 KERNEL_LOG = "/dev/kmsg"
 TELLING = (
@@ -123,13 +121,7 @@ def follow_command(voice, orders, why):
     """Pass on what the first command that speaks says of the kernel log."""
     for source, argv in FOLLOWERS:
         try:
-            child = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                preexec_fn=lambda: die_with_parent(signal.SIGKILL),
-            )
+            child = start_tool(argv)
         except OSError:
             continue
         told = Told(voice, source)

@@ -4,10 +4,7 @@ NVML has no call for the far port. The text goes to the operator's side verbatim
 nothing, and then the ports are not known.
 """
 
-import signal
-import subprocess
-
-from workers import die_with_parent
+from workers import start_tool
 
 ARGV = ["nvidia-smi", "nvlink", "-R"]
 MOST = 200000
@@ -16,13 +13,7 @@ MOST = 200000
 def tell(voice, orders):
     """Send the tool's output."""
     try:
-        child = subprocess.Popen(
-            ARGV,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: die_with_parent(signal.SIGKILL),
-        )
+        child = start_tool(ARGV)
     except OSError:
         return
     text = child.stdout.read(MOST).decode("utf-8", "replace")

@@ -8,6 +8,8 @@ import ctypes
 import json
 import os
 import select
+import signal
+import subprocess
 import time
 
 import deltas
@@ -28,6 +30,17 @@ def die_with_parent(signal_number):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
     except (OSError, AttributeError):
         pass
+
+
+def start_tool(argv):
+    """Start a tool of the node that ends with this process; only its standard output is read. Raises OSError."""
+    return subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: die_with_parent(signal.SIGKILL),
+    )
 
 
 class Voice(object):
