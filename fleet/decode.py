@@ -26,7 +26,7 @@ from ..incident.events import (
     SchemaDeclared,
 )
 from ..incident.ids import ComponentId, NodeId
-from ..parsers import sysfs
+from ..parsers.pcie import sysfs
 from .facts import facts_of_output, read_facts
 from .stream import one_line
 

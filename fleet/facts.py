@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..incident.events import Fact
-from ..incident.ids import ComponentId, NodeId
-from ..parsers import sysfs
-from ..parsers.nvlink import parse_nvlink_remotes
+from ..incident.ids import ComponentId, NodeId, gpu_id, lane_id
+from ..parsers.nvidia_smi.nvlink import parse_nvlink_remotes
+from ..parsers.pcie import sysfs
 
 MOST_FACTS = 20_000
 LONGEST = 4096
@@ -27,9 +27,9 @@ def facts_of_output(node: NodeId, command: str, text: str) -> tuple[Fact, ...]:
     """What the output of a tool adds: the far port of each NVLink, of `nvidia-smi nvlink -R`."""
     if command != "nvidia-smi nvlink -R":
         return ()
-    ends = parse_nvlink_remotes(text, node).readings
-    ports = [Fact(end.link, "remote_port", end.remote_port) for end in ends]
-    return (*ports, *(Fact(end.link, "remote_address", end.remote_address) for end in ends))
+    ends = [(lane_id(gpu_id(node, end.gpu), end.link), end) for end in parse_nvlink_remotes(text).readings]
+    ports = [Fact(lane, "remote_port", end.remote_port) for lane, end in ends]
+    return (*ports, *(Fact(lane, "listed_address", end.remote_address) for lane, end in ends))
 
 
 def _fact(node: NodeId, part: object, key: object, value: object) -> Fact | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_NICS = ("mlx", "bnxt", "irdma", "efa", "ibp", "roce")
+_NICS = ("mlx", "bnxt", "irdma", "efa", "rdmap", "ibp", "roce")
 """How the names of network devices begin."""
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-from ..incident.facts import table
+from ..incident.counter_facts import CounterFacts, counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +29,24 @@ class ErrorCounter:
     """Mean rate below which a rise is ordinary."""
 
     @property
+    def facts(self) -> CounterFacts:
+        """Its row, with limits and sources."""
+        return counters()[self.row]
+
+    @property
     def meaning(self) -> str:
         """One line of what it counts."""
-        return str(_rows()[self.row]["meaning"])
+        return self.facts.meaning
 
     @property
     def unit(self) -> str:
         """`events`, `errors`, `packets`, ..."""
-        return str(_rows()[self.row]["unit"])
+        return self.facts.unit
 
     @property
     def blames(self) -> tuple[str, ...]:
         """Kinds of parts it speaks about, as counters.toml words them."""
-        return tuple(_rows()[self.row]["component"])
+        return self.facts.component
 
 
 _ALL = (
@@ -103,8 +106,3 @@ def plain_name(name: str) -> str:
     """What a field is called on screens; the field's own name with spaces where it is no error counter."""
     counter = ERROR_COUNTERS.get(name)
     return counter.plain if counter else name.replace("_", " ")
-
-
-@cache
-def _rows() -> Mapping[str, Mapping[str, Any]]:
-    return {row["id"]: row for row in table("counters")["counter"]}

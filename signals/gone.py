@@ -14,7 +14,9 @@ import numpy as np
 
 from ..incident.ids import ComponentId
 from ..incident.snapshot import NodeView, Series
-from ..parsers.kernel_log import OffBus, PcieContained, PcieError, SXid
+from ..parsers.logs.kernel_log import OffBus
+from ..parsers.logs.pcie_events import PcieContained, PcieError
+from ..parsers.logs.sxid import SXid
 from .columns import by_component, by_name
 from .health import GPU_IS_LOST
 from .logs import Burst

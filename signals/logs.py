@@ -9,13 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
+from typing import TypeAlias
 
 from ..incident.events import LogRead
 from ..incident.ids import ComponentId, NodeId
 from ..incident.snapshot import NodeView
-from ..parsers.kernel_log import KernelReading, SXid, Xid, read_messages
-from ..parsers.log_stamp import split_stamp
+from ..parsers.logs.kernel_log import OffBus, read_messages
+from ..parsers.logs.log_stamp import split_stamp
+from ..parsers.logs.nic_events import NicLink
+from ..parsers.logs.pcie_events import PcieContained, PcieError, PcieLimited
+from ..parsers.logs.sxid import SXid
+from ..parsers.logs.xid import Xid
 from .bus import Bus, bus_of
+
+Told: TypeAlias = Xid | SXid | OffBus | PcieError | PcieContained | PcieLimited | NicLink
+"""The readings that speak of a part by its bus address, and that rules judge."""
 
 BURST_GAP = 60.0
 """Seconds without the same line after which it begins anew."""
@@ -30,7 +38,7 @@ class Burst:
     node: NodeId
     component: ComponentId
     """The part the line names; the bare bus address where nothing known sits there."""
-    reading: KernelReading
+    reading: Told
     """The first of them."""
     first: float
     last: float
@@ -72,7 +80,7 @@ def _bursts(window: _Window) -> tuple[Burst, ...]:
     open_: dict[tuple[object, ...], Burst] = {}
     done: list[Burst] = []
     for at, reading in read_messages(messages):
-        if isinstance(reading, SXid) and reading.continues:
+        if not isinstance(reading, Told) or (isinstance(reading, SXid) and reading.continues):
             continue
         one = _single(window, at, reading)
         key = (one.component, _kind(reading))
@@ -91,7 +99,7 @@ def _message(text: str) -> str:
     return split_stamp(text)[1]
 
 
-def _single(window: _Window, at: int, reading: KernelReading) -> Burst:
+def _single(window: _Window, at: int, reading: Told) -> Burst:
     id_, line = window.lines[at]
     time = line.time if line.node_time is None else line.node_time - (window.offset or 0.0)
     measured = line.node_time is not None and window.offset is not None and window.uncertainty is not None
@@ -121,7 +129,7 @@ def _joined(burst: Burst, one: Burst) -> Burst:
     )
 
 
-def _part(window: _Window, reading: KernelReading) -> ComponentId:
+def _part(window: _Window, reading: Told) -> ComponentId:
     """The part a reading is about: the lane or the switch port where the line names a link."""
     part = window.bus.part_at(window.node, reading.pci)
     if isinstance(reading, SXid) and reading.link is not None:
@@ -131,7 +139,7 @@ def _part(window: _Window, reading: KernelReading) -> ComponentId:
     return part
 
 
-def _kind(reading: KernelReading) -> tuple[object, ...]:
+def _kind(reading: Told) -> tuple[object, ...]:
     """What makes two readings about one part the same kind."""
     code = reading.code if isinstance(reading, Xid | SXid) else None
     return type(reading), code, getattr(reading, "severity", None), getattr(reading, "up", None)

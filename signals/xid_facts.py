@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from ..incident.facts import table
+from ..incident.codes import SXidCode, Table, XidCode, action_texts, sxid_code, xid_code
 from ..incident.findings import Confidence, Severity
 
 
@@ -73,12 +73,12 @@ _FAMILIES: Mapping[str, str] = {
 
 def xid_facts(code: int) -> CodeFacts:
     """What is known of an Xid; a number that the table lacks is unknown and worth a warning."""
-    return _table("xid").get(code) or _unlisted(code, "Xid")
+    return _of_xid(code) or _unlisted(code, "Xid")
 
 
 def sxid_facts(code: int) -> CodeFacts:
     """What is known of an SXid."""
-    return _table("sxid").get(code) or _unlisted(code, "SXid")
+    return _of_sxid(code) or _unlisted(code, "SXid")
 
 
 def xid_class(facts: CodeFacts) -> str:
@@ -101,22 +101,28 @@ def severity_of(facts: CodeFacts) -> Severity:
 
 
 @cache
-def _table(name: str) -> Mapping[int, CodeFacts]:
-    facts = table(name)
-    actions = facts["meta"]["actions"]
-    return {
-        row["code"]: CodeFacts(
-            row["code"],
-            row["name"],
-            row["component"],
-            row["severity"],
-            row["action"],
-            actions.get(row["action"], row["action"]),
-            row["meaning"],
-            row["hw_fault_likely"],
-        )
-        for row in facts[name]
-    }
+def _of_xid(code: int) -> CodeFacts | None:
+    row = xid_code(code)
+    return _facts("xid", row, row.severity) if row else None
+
+
+@cache
+def _of_sxid(code: int) -> CodeFacts | None:
+    row = sxid_code(code)
+    return _facts("sxid", row, row.severity) if row else None
+
+
+def _facts(kind: Table, row: XidCode | SXidCode, severity: str) -> CodeFacts:
+    return CodeFacts(
+        row.code,
+        row.name,
+        row.component,
+        severity,
+        row.action,
+        action_texts(kind).get(row.action, row.action),
+        row.meaning,
+        row.hw_fault_likely,
+    )
 
 
 def _unlisted(code: int, kind: str) -> CodeFacts:

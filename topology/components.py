@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ..incident.ids import ComponentId
+from .claims import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +34,23 @@ class FarEnd:
     """An NVSwitch, or another GPU."""
     port: ComponentId | None
     """The port of the NVSwitch, or the lane of the other GPU; None where the node doesn't say."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """One link as it is and as it can be. What nobody says is None, and `state` then reads `unknown`."""
+
+    component: ComponentId
+    kind: str
+    """`pcie`, `nvlink`, `c2c`, `cable` or `uplink`."""
+    speed: float | None = None
+    max_speed: float | None = None
+    width: int | None = None
+    """Lanes of a PCIe link or a cable; ports that are up of an uplink."""
+    max_width: int | None = None
+    unit: str = ""
+    """GT/s a lane (PCIe), GB/s in one direction (NVLink, C2C), Gb/s (cable, uplink)."""
+    state: str = "unknown"
+    """`up`, `down` or `unknown`."""
+    said: Mapping[str, Source] = field(default_factory=dict)
+    """Who said what, by the names of these fields."""

@@ -1,62 +1,86 @@
 """The fabric of the chosen nodes as a graph of their parts, and the questions that drawings, rules and probes ask it.
 
-The graph holds one node a part and one edge a bundle of lanes:
-
-    gpu ── nvswitch      kind `nvlink`; arrays `lanes` and `ports` (-1: the node doesn't say), one element a lane
-    gpu ── gpu           kind `nvlink`; `lanes` of the edge's `near` GPU, `ports`, the lanes of the other one where
-                         they end, and `far_lanes`, all lanes the other one says it has to `near`
-    device ── bridge     kind `pcie`; `link` is the id of the PCIe link
-    bridge ── bridge     kind `pcie`
-    bridge ── numa       kind `root`
-    numa ── host         kind `socket`
-
-A part whose facts are missing stands there with `known` False and without the edges nobody has seen.
+What the graph holds says `shared_graph.py`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import networkx as nx
-import numpy as np
 
-from ..incident.ids import ComponentId, NodeId, bridge_id, host_id, lane_id, numa_id
+from ..incident.ids import ComponentId, NodeId, bridge_id, numa_id
 from ..incident.platforms import Platform
-from .components import FarEnd, PcieSwitch
+from .addresses import canonical_address as canonical_address
+from .addresses import natural as natural
+from .claims import Contradiction, Source
+from .closeness import closeness_of
+from .components import FarEnd, LinkState, PcieSwitch
+from .lane_bundles import total_lanes
+from .link_states import link_state
+from .parts_index import PartsIndex, index_parts, joined_index
+from .plain import plain_contradictions, plain_edges, plain_parts
+from .shared_graph import Graph, around, share
+from .wires import cable_id, wires_of
+
+Closeness: TypeAlias = Mapping[tuple[ComponentId, ComponentId], str]
 
 
 class Fabric:
     """The parts of some nodes and how they are wired. Immutable once built."""
 
-    def __init__(self, graph: nx.Graph[ComponentId], platforms: Mapping[NodeId, Platform]) -> None:
-        """`graph` as the module says; `platforms` of the nodes that were recognized."""
+    def __init__(
+        self,
+        graph: Graph,
+        platforms: Mapping[NodeId, Platform],
+        contradictions: tuple[Contradiction, ...] = (),
+        domains: Mapping[NodeId, str] | None = None,
+        claimed: Closeness | None = None,
+    ) -> None:
+        """`graph` as `shared_graph` says; `platforms` of the nodes that were recognized; NVLink `domains` of those that
+        are not one of their own; how close devices are `claimed` to be.
+        """
         self.graph = graph
+        self.contradictions = contradictions
+        """What sources disagree on."""
         self._platforms = dict(platforms)
-        self._by_kind = _by_node_and_kind(graph)
-        self._lanes, self._far = _index_lanes(graph)
+        self._domains = dict(domains or {})
+        self._claimed = dict(claimed or {})
+        self._wires: dict[ComponentId, Mapping[ComponentId, FarEnd | None]] = {}
+        self._addresses: dict[ComponentId, Mapping[str, ComponentId]] = {}
 
     @classmethod
     def joined(cls, fabrics: Iterable[Fabric]) -> Fabric:
-        """One fabric of several that share no part: each is indexed already, so that this is quick."""
-        whole = cls(nx.Graph(), {})
-        for fabric in fabrics:
-            whole.graph.add_nodes_from(fabric.graph.nodes.items())
-            whole.graph.add_edges_from(fabric.graph.edges(data=True))
-            whole._platforms |= fabric._platforms
-            whole._by_kind |= fabric._by_kind
-            whole._lanes |= fabric._lanes
-            whole._far |= fabric._far
+        """One fabric of several nodes' or more: each is indexed already, so that this is quick."""
+        parts = list(fabrics)
+        whole = cls(nx.Graph(), {}, tuple(said for part in parts for said in part.contradictions))
+        share(whole.graph, (part.graph for part in parts))
+        for part in parts:
+            whole._platforms |= part._platforms
+            whole._domains |= part._domains
+            whole._claimed |= part._claimed
+            whole._wires |= part._wires
+        whole.__dict__["_by_kind"] = joined_index(part._by_kind for part in parts)
         return whole
 
-    def recognized(self, platforms: Mapping[NodeId, Platform]) -> Fabric:
-        """The same with the platforms of its nodes."""
-        same = Fabric.joined([self])
-        same._platforms = dict(platforms)
-        return same
+    def rewired(self, contradictions: tuple[Contradiction, ...]) -> Fabric:
+        """The same after its graph got further parts, with what sources of these disagree on."""
+        said = (*self.contradictions, *contradictions)
+        return Fabric(self.graph, self._platforms, said, self._domains, self._claimed)
 
     @property
+    def domains(self) -> Mapping[NodeId, str]:
+        """The NVLink domain of every node that is not one by itself."""
+        return self._domains
+
+    @property
+    def claimed(self) -> Closeness:
+        """How close devices are claimed to be."""
+        return self._claimed
+
+    @cached_property
     def nodes(self) -> tuple[NodeId, ...]:
         """All nodes, in the order they were given."""
         return tuple(NodeId(node) for node, kinds in self._by_kind.items() if "host" in kinds)
@@ -75,7 +99,7 @@ class Fabric:
         return self._of(node, "gpu")
 
     def nvswitches(self, node: str) -> tuple[ComponentId, ...]:
-        """A node's NVSwitches by number; none on many boards."""
+        """A node's NVSwitches by number; none on many boards, and those of a rack belong to its domain."""
         return self._of(node, "nvswitch")
 
     def nics(self, node: str) -> tuple[ComponentId, ...]:
@@ -86,13 +110,62 @@ class Fabric:
         """A node's PCIe bridges above GPUs and NICs."""
         return self._of(node, "bridge")
 
+    def sockets(self, node: str) -> tuple[ComponentId, ...]:
+        """A node's NUMA nodes that devices hang on."""
+        return self._of(node, "numa")
+
+    def parts(self, kind: str) -> tuple[ComponentId, ...]:
+        """All parts of one kind (`gpu`, `netswitch`, `switchtray`, ...), node by node."""
+        return tuple(part for kinds in self._by_kind.values() for part in kinds.get(kind, ()))
+
+    def kind_of(self, component: str) -> str | None:
+        """What sort of part it is (a network switch is a `netswitch`); None where it does not stand here."""
+        kind = self.facts(component).get("kind")
+        return None if kind is None else str(kind)
+
+    def facts(self, component: str) -> Mapping[str, Any]:
+        """All that stands about a part; empty where it does not stand here. Not to be changed."""
+        part = ComponentId(component)
+        found: Mapping[str, Any] = self.graph.nodes[part] if part in self.graph else {}
+        return found
+
+    def is_known(self, component: str) -> bool:
+        """False for a part that is only named: its facts are missing."""
+        return bool(self.facts(component).get("known", False))
+
+    def inferred(self, component: str) -> bool:
+        """True for a part that no source names: it was concluded from what they say of others."""
+        return bool(self.facts(component).get("inferred", False))
+
+    def source_of(self, component: str, attribute: str) -> Source | None:
+        """Who said what stands about an attribute of a part or a link; None where nobody did."""
+        said: Mapping[str, Source] = self.facts(component).get("said", {})
+        if attribute not in said and (link := self.link(component)) is not None:
+            said = link.said
+        return said.get(attribute)
+
+    def bus_address(self, component: str) -> str | None:
+        """`0000:19:00.0` of a GPU, NIC, NVSwitch or bridge; None where the node doesn't say."""
+        address = self.facts(component).get("bus_address")
+        return None if address is None else str(address)
+
+    def component_at(self, node: str, bus_address: str) -> ComponentId | None:
+        """The part of a node at a bus address, however its letters and leading zeros are written."""
+        place = ComponentId(node)
+        if place not in self._addresses:
+            parts = [part for kind in ("bridge", "nvswitch", "nic", "gpu") for part in reversed(self._of(node, kind))]
+            self._addresses[place] = {address: part for part in parts if (address := self.bus_address(part))}
+        return self._addresses[place].get(canonical_address(bus_address))
+
+    # NVLink
+
     def lanes(self, gpu: str) -> tuple[ComponentId, ...]:
-        """The wired NVLinks of a GPU by number; empty where it has none or doesn't say."""
-        return self._lanes.get(ComponentId(gpu), ())
+        """The wired NVLinks of a GPU by number; empty where it has none or nobody tells them apart."""
+        return tuple(self._ends(gpu))
 
     def far_end(self, lane: str) -> FarEnd | None:
         """What a lane is wired to; None where the node doesn't say."""
-        return self._far.get(ComponentId(lane))
+        return self._ends(ComponentId(lane).parent).get(ComponentId(lane))
 
     def switch_of(self, lane: str) -> ComponentId | None:
         """The NVSwitch at the far end of a lane; None where it ends at a GPU or nobody says."""
@@ -106,14 +179,45 @@ class Fabric:
 
     def lanes_to(self, gpu: str, part: str) -> tuple[ComponentId, ...]:
         """The lanes of a GPU that end at an NVSwitch or another GPU."""
-        return tuple(lane for lane in self.lanes(gpu) if (far := self.far_end(lane)) and far.part == part)
+        return tuple(lane for lane, far in self._ends(gpu).items() if far is not None and far.part == part)
+
+    def lane_counts(self, gpu: str) -> Mapping[ComponentId, int]:
+        """How many lanes lead from a GPU to each NVSwitch or GPU, those included that are only counted."""
+        return {part: facts["count"] for part, facts in around(self.graph, gpu).items() if facts["kind"] == "nvlink"}
+
+    def lane_count(self, gpu: str) -> int:
+        """How many NVLinks a GPU has, whether or not somebody tells them apart."""
+        bundles = (facts for facts in around(self.graph, gpu).values() if facts["kind"] == "nvlink")
+        return total_lanes(bundles, self.facts(gpu))
+
+    def domain_of(self, node: str) -> str | None:
+        """The NVLink domain: a rack's by cluster and clique, else the node itself; None for a node that is not here."""
+        if "host" not in self._by_kind.get(ComponentId(node), {}):
+            return None
+        return self._domains.get(NodeId(node), str(node))
+
+    def domain_nodes(self, domain: str) -> tuple[NodeId, ...]:
+        """The nodes of an NVLink domain."""
+        return tuple(node for node in self.nodes if self.domain_of(node) == domain)
+
+    def domain_switches(self, domain: str) -> tuple[ComponentId, ...]:
+        """The NVSwitches of a domain, wherever they sit."""
+        found = dict.fromkeys(
+            part
+            for node in self.domain_nodes(domain)
+            for part in (*self.nvswitches(node), *(far for gpu in self.gpus(node) for far in self.lane_counts(gpu)))
+        )
+        return tuple(sorted((part for part in found if part.kind == "nvswitch"), key=natural))
+
+    # PCIe
 
     def chain(self, device: str) -> tuple[ComponentId, ...]:
         """The PCIe links above a GPU or NIC: its own first, up to the root port; empty where the path is not known."""
-        bridges = self._facts(device).get("bridges", ())
+        bridges = self.facts(device).get("bridges", ())
         if not bridges:
             return ()
-        return (ComponentId(device) / "pcie", *reversed(bridges))
+        part = ComponentId(device)
+        return (part / "pcie", *(bridge_id(part.node, address) for address in reversed(bridges)))
 
     def groups(self, node: str) -> tuple[PcieSwitch, ...]:
         """The PCIe switches of a node with what hangs right below each, in the order of their first device."""
@@ -124,152 +228,127 @@ class Fabric:
 
     def switch_above(self, device: str) -> ComponentId | None:
         """The PCIe switch right above a device, by its upstream port (the root port where there is no switch)."""
-        bridges = self._facts(device).get("bridges", ())
-        return bridges[max(0, len(bridges) - 2)] if bridges else None
+        bridges = self.facts(device).get("bridges", ())
+        return bridge_id(ComponentId(device).node, bridges[max(0, len(bridges) - 2)]) if bridges else None
 
     def numa_of(self, device: str) -> ComponentId | None:
         """The socket's memory that is local to a GPU or NIC; None where the node doesn't say."""
-        numa = self._facts(device).get("numa")
+        numa = self.facts(device).get("numa")
         return None if numa is None else numa_id(ComponentId(device).node, numa)
 
-    def bus_address(self, component: str) -> str | None:
-        """`0000:19:00.0` of a GPU, NIC, NVSwitch or bridge; None where the node doesn't say."""
-        address = self._facts(component).get("bus_address")
-        return None if address is None else str(address)
+    def c2c_of(self, gpu: str) -> ComponentId | None:
+        """The link by which a GPU hangs on its Grace socket, `node/gpu0/c2c`; None where it has none."""
+        return ComponentId(gpu) / "c2c" if "c2c_numa" in self.facts(gpu) else None
 
-    def component_at(self, node: str, bus_address: str) -> ComponentId | None:
-        """The part of a node at a bus address, however its letters and leading zeros are written."""
-        wanted = canonical_address(bus_address)
-        for kind in ("gpu", "nic", "nvswitch", "bridge"):
-            for part in self._of(node, kind):
-                if self.bus_address(part) == wanted:
-                    return part
-        return None
+    def closeness(self, here: str, there: str) -> str | None:
+        """What traffic between two devices of a node crosses, as `topo -m` says it: NV18, PIX, PXB, PHB, NODE, SYS.
 
-    def is_known(self, component: str) -> bool:
-        """False for a part that is only named: its facts are missing."""
-        return bool(self._facts(component).get("known", False))
+        From the structure, else as a source claims it; None where neither tells.
+        """
+        one, other = ComponentId(here), ComponentId(there)
+        if one.kind == other.kind == "gpu" and (lanes := self._lanes_between(one, other)):
+            return f"NV{lanes}"
+        claimed = self._claimed.get((one, other)) or self._claimed.get((other, one))
+        return claimed if claimed and claimed.startswith("NV") else self.pcie_closeness(one, other) or claimed
+
+    def pcie_closeness(self, here: str, there: str) -> str | None:
+        """The same over PCIe alone and from the structure alone."""
+        one, other = self.facts(here), self.facts(there)
+        sockets = (one.get("numa"), other.get("numa"))
+        if any(self.inferred(switch) for switch in map(self.switch_above, (here, there)) if switch):
+            same = self.switch_above(here) == self.switch_above(there)
+            return "PIX" if same else closeness_of((), (), sockets)
+        return closeness_of(one.get("bridges", ()), other.get("bridges", ()), sockets)
+
+    # Network
+
+    @cached_property
+    def netswitches(self) -> tuple[ComponentId, ...]:
+        """All network switches: leaves, spines and those of which nobody says."""
+        return tuple(sorted(self.parts("netswitch"), key=natural))
+
+    def leaf_of(self, nic: str) -> ComponentId | None:
+        """The switch a NIC is plugged into; None where nobody says."""
+        return next((part for part, facts in around(self.graph, nic).items() if facts["kind"] == "cable"), None)
+
+    def cable_of(self, nic: str) -> ComponentId | None:
+        """The cable between a NIC and its switch; None where nobody says."""
+        leaf = self.leaf_of(nic)
+        return None if leaf is None else cable_id(ComponentId(nic), leaf, around(self.graph, nic)[leaf])
+
+    def uplinks(self, switch: str) -> tuple[ComponentId, ...]:
+        """The network switches a network switch is wired to."""
+        found = (part for part, facts in around(self.graph, switch).items() if facts["kind"] == "uplink")
+        return tuple(sorted(found, key=natural))
+
+    def rail_of(self, nic: str) -> int | None:
+        """The rail a NIC is on; None where nobody says."""
+        rail = self.facts(nic).get("rail")
+        return int(rail) if isinstance(rail, int | float) else None
+
+    def rack_of(self, node: str) -> str | None:
+        """The rack a node stands in; None where nobody says."""
+        rack = self.facts(ComponentId(node) / "host").get("rack")
+        return None if rack is None else str(rack)
+
+    def hbm_of(self, gpu: str) -> ComponentId | None:
+        """A GPU's memory."""
+        memory = ComponentId(gpu) / "hbm"
+        return memory if memory in self.graph else None
+
+    # Links
+
+    def link(self, component: str) -> LinkState | None:
+        """A PCIe link, lane, C2C, cable or uplink as it is and as it can be; None for what is no link here."""
+        return link_state(self.graph, ComponentId(component), self.platform_of(ComponentId(component).node))
+
+    def lane_state(self, lane: str) -> LinkState | None:
+        """One NVLink; None where the GPU has no such lane."""
+        return self.link(lane)
+
+    def edges(self) -> Iterator[tuple[ComponentId, ComponentId, Mapping[str, Any]]]:
+        """All edges with their facts; `link` is a component id."""
+        for here, there, facts in self.graph.edges(data=True):
+            if "link" in facts:
+                yield here, there, {**facts, "link": here.node / facts["link"]}
+            else:
+                yield here, there, facts
 
     def to_json(self) -> dict[str, Any]:
-        """The graph as plain JSON values: `parts`, `edges`, `platforms`."""
+        """The graph as plain JSON values: `parts`, `edges`, `platforms`, `domains`, `contradictions`."""
         return {
             "platforms": {str(node): platform.key for node, platform in self._platforms.items()},
-            "parts": [_plain({"id": part, **facts}) for part, facts in self.graph.nodes(data=True)],
-            "edges": [_plain({"ends": [a, b], **facts}) for a, b, facts in self.graph.edges(data=True)],
+            "domains": {str(node): domain for node, domain in self._domains.items()},
+            "parts": plain_parts(self.graph.nodes.items()),
+            "edges": plain_edges(self.edges()),
+            "contradictions": plain_contradictions(self.contradictions),
         }
+
+    @cached_property
+    def _by_kind(self) -> PartsIndex:
+        return index_parts(self.graph)
 
     def _of(self, node: str, kind: str) -> tuple[ComponentId, ...]:
         return self._by_kind.get(ComponentId(node), {}).get(kind, ())
 
-    def _facts(self, component: str) -> Mapping[str, Any]:
-        part = ComponentId(component)
-        return self.graph.nodes[part] if part in self.graph else {}
+    def _ends(self, gpu: str) -> Mapping[ComponentId, FarEnd | None]:
+        """The lanes of a GPU by number, with what they are wired to; made when first asked for."""
+        part = ComponentId(gpu)
+        if part not in self._wires:
+            self._wires[part] = wires_of(self.graph, part)
+        return self._wires[part]
+
+    def _lanes_between(self, one: ComponentId, other: ComponentId) -> int:
+        mine, others = self.lane_counts(one), self.lane_counts(other)
+        if other in mine:
+            return mine[other]
+        return min(self.lane_count(one), self.lane_count(other)) if mine.keys() & others.keys() else 0
 
     def _group(self, switch: ComponentId | None, devices: list[ComponentId]) -> PcieSwitch:
-        sockets = {self._facts(device).get("numa") for device in devices}
+        sockets = {self.facts(device).get("numa") for device in devices}
         return PcieSwitch(
             switch,
             sockets.pop() if len(sockets) == 1 else None,
-            tuple(device for device in devices if device.kind == "gpu"),
-            tuple(device for device in devices if device.kind == "nic"),
+            tuple(device for device in devices if self.kind_of(device) == "gpu"),
+            tuple(device for device in devices if self.kind_of(device) == "nic"),
         )
-
-
-def canonical_address(address: str) -> str:
-    """A PCI address in the form of sysfs: `00000000:19:00.0` and `19:00.0` read `0000:19:00.0`; lower case."""
-    text = address.strip().lower()
-    if text.count(":") == 1:
-        text = f"0000:{text}"
-    domain, _, rest = text.partition(":")
-    return f"{domain.lstrip('0').rjust(4, '0')}:{rest}"
-
-
-def natural(component: str) -> tuple[tuple[int, int | str], ...]:
-    """Sort key that reads numbers as numbers: gpu2 before gpu10."""
-    pieces = re.split(r"(\d+)", component)
-    return tuple((0, int(piece)) if piece.isdigit() else (1, piece) for piece in pieces)
-
-
-def add_bundle(graph: nx.Graph[ComponentId], gpu: ComponentId, part: ComponentId, wires: list[tuple[int, int]]) -> None:
-    """Wire a GPU to an NVSwitch or GPU with (lane, port) pairs; port -1 where the node doesn't say."""
-    lanes, ports = np.array(sorted(wires), dtype=np.int64).T
-    graph.add_edge(gpu, part, kind="nvlink", near=gpu, lanes=lanes, ports=ports)
-
-
-def add_chain(graph: nx.Graph[ComponentId], device: ComponentId, addresses: list[str], numa: int | None) -> None:
-    """Wire a device through its bridges, given from the root port down, to its socket and host."""
-    node = device.node
-    bridges = tuple(bridge_id(node, address) for address in addresses)
-    graph.nodes[device]["bridges"] = bridges
-    graph.nodes[device]["numa"] = numa
-    for bridge, address in zip(bridges, addresses, strict=True):
-        graph.add_node(bridge, kind="bridge", known=True, bus_address=address)
-    below, link = device, device / "pcie"
-    for bridge in reversed(bridges):
-        graph.add_edge(below, bridge, kind="pcie", link=link)
-        below, link = bridge, bridge
-    if numa is not None:
-        socket = numa_id(node, numa)
-        graph.add_node(socket, kind="numa", known=True)
-        graph.add_edge(socket, host_id(node), kind="socket")
-        if bridges:
-            graph.add_edge(bridges[0], socket, kind="root", link=bridges[0])
-
-
-def _by_node_and_kind(graph: nx.Graph[ComponentId]) -> dict[ComponentId, dict[str, tuple[ComponentId, ...]]]:
-    found: dict[ComponentId, dict[str, list[ComponentId]]] = {}
-    for part, facts in graph.nodes(data=True):
-        found.setdefault(part.node, {}).setdefault(str(facts["kind"]), []).append(part)
-    return {
-        node: {kind: tuple(sorted(parts, key=natural)) for kind, parts in kinds.items()}
-        for node, kinds in found.items()
-    }
-
-
-def _index_lanes(
-    graph: nx.Graph[ComponentId],
-) -> tuple[dict[ComponentId, tuple[ComponentId, ...]], dict[ComponentId, FarEnd]]:
-    """Lanes of each GPU, and each lane's far end."""
-    far: dict[ComponentId, FarEnd] = {}
-    for one, other, facts in graph.edges(data=True):
-        if facts["kind"] == "nvlink":
-            near = facts["near"]
-            far |= _ends_of_bundle(near, other if near == one else one, facts)
-    found: dict[ComponentId, set[ComponentId]] = {}
-    for lane in far:
-        found.setdefault(lane.parent, set()).add(lane)
-    for gpu, facts in graph.nodes(data=True):
-        if "loose_lanes" in facts:
-            found.setdefault(gpu, set()).update(lane_id(gpu, lane) for lane in facts["loose_lanes"].tolist())
-    return {gpu: tuple(sorted(lanes, key=natural)) for gpu, lanes in found.items()}, far
-
-
-def _ends_of_bundle(near: ComponentId, part: ComponentId, facts: Mapping[str, Any]) -> dict[ComponentId, FarEnd]:
-    """The far ends of one bundle's lanes, seen from both sides where both are GPUs."""
-    ends: dict[ComponentId, FarEnd] = {}
-    if part.kind == "gpu":
-        ends = {lane_id(part, lane): FarEnd(near, None) for lane in facts.get("far_lanes", np.array([])).tolist()}
-    for lane, port in zip(facts["lanes"].tolist(), facts["ports"].tolist(), strict=True):
-        mine = lane_id(near, lane)
-        if port < 0:
-            ends[mine] = FarEnd(part, None)
-        elif part.kind == "gpu":
-            ends[mine] = FarEnd(part, lane_id(part, port))
-            ends[lane_id(part, port)] = FarEnd(near, mine)
-        else:
-            ends[mine] = FarEnd(part, part / f"port{port}")
-    return ends
-
-
-def _plain(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _plain_value(value) for key, value in facts.items()}
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, ComponentId):
-        return str(value)
-    if isinstance(value, tuple | list):
-        return [_plain_value(item) for item in value]
-    return value

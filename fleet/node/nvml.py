@@ -216,18 +216,24 @@ class Gpu(object):
                 vbios=ask(pynvml.nvmlDeviceGetVbiosVersion, handle),
                 memory_bytes=memory.total if memory else None,
                 mig=bool(mig and mig[0]),
-                fabric_state=self._fabric_state(),
             )
+            known.update(self._fabric())
         facts = [[self.name, key, value] for key, value in sorted(known.items()) if value is not None]
         if self.handle is not None:
             facts += self._link_facts()
         return facts
 
-    def _fabric_state(self):
+    def _fabric(self):
+        """State of the GPU in its NVLink fabric, and the fabric it belongs to where that spans nodes."""
         info = pynvml.c_nvmlGpuFabricInfo_v2_t()
         if ask(pynvml.nvmlDeviceGetGpuFabricInfoV, self.handle, ctypes.byref(info)) is None:
-            return None
-        return FABRIC_STATES.get(info.state & 0xFF)
+            return {}
+        known = {"fabric_state": FABRIC_STATES.get(info.state & 0xFF)}
+        if any(info.clusterUuid):
+            digits = "".join("%02x" % byte for byte in info.clusterUuid)
+            pieces = [digits[start:end] for start, end in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))]
+            known.update(cluster_uuid="-".join(pieces), clique_id=info.cliqueId)
+        return known
 
     def _link_facts(self):
         link = self.name + "/pcie"

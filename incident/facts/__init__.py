@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-TABLES = ("classes", "counters", "layouts", "platforms", "sxid", "xid")
+TABLES = ("boards", "classes", "counters", "layouts", "platforms", "sxid", "widths", "xid")
 
 
 @cache

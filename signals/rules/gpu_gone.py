@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...incident.findings import Confidence, Finding, Severity
 from ...incident.ids import ComponentId
-from ...parsers.kernel_log import PcieError
+from ...parsers.logs.pcie_events import PcieError
 from ..gone import EARLY, Gone
 from ..logs import Burst
 from ..scene import Scene

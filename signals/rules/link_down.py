@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ...incident.findings import Confidence, Finding, Severity
 from ...incident.ids import ComponentId, NodeId
-from ...parsers.kernel_log import SXid, Xid
+from ...parsers.logs.sxid import SXid
+from ...parsers.logs.xid import Xid
 from ..down_lanes import DownLanes
 from ..frus import fru_of
 from ..scene import Scene

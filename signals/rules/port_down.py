@@ -8,7 +8,7 @@ from math import isnan
 from ...incident.findings import Confidence, Finding, Severity
 from ...incident.ids import ComponentId
 from ...incident.snapshot import NodeView, Series
-from ...parsers.kernel_log import NicLink
+from ...parsers.logs.nic_events import NicLink
 from ..columns import by_name
 from ..health import PHYS_DISABLED, PORT_ACTIVE
 from ..scene import Scene

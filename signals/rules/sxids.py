@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...incident.findings import Finding, Severity
 from ...incident.ids import ComponentId
-from ...parsers.kernel_log import SXid
+from ...parsers.logs.sxid import SXid
 from ..frus import fru_of
 from ..logs import Burst
 from ..scene import Scene

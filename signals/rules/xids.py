@@ -9,13 +9,14 @@ from collections.abc import Iterator
 
 from ...incident.findings import Confidence, Finding, Severity
 from ...incident.ids import ComponentId
-from ...parsers.kernel_log import Xid
+from ...parsers.logs.xid import Xid
 from ..frus import fru_of
 from ..gone import EARLY, LATE
 from ..logs import Burst
 from ..scene import Scene
 from ..timeline import first_mover, order_error
 from ..wording import quoted, span, times
+from ..xid_advice import advice
 from ..xid_facts import FOLLOWERS, RECOVERY_ACTION, CodeFacts, severity_of, xid_class, xid_facts
 
 RULE = "xids"
@@ -104,10 +105,15 @@ def _finding(part: ComponentId, facts: CodeFacts, told: list[Burst], followers: 
         title=_title(part, facts, told, count, len(victims)),
         evidence=tuple(dict.fromkeys(evidence)),
         argues_against=tuple(_against(facts, told, followers)),
-        next=f"{facts.action_text}.",
+        next=f"{_advice(facts, told)}.",
         victims=victims,
         rule=f"{RULE}:{facts.code}",
     )
+
+
+def _advice(facts: CodeFacts, told: list[Burst]) -> str:
+    last = told[-1].reading
+    return advice(last, facts) if isinstance(last, Xid) else facts.action_text
 
 
 def _fru(part: ComponentId, facts: CodeFacts, is_software: bool) -> str:

@@ -3,7 +3,7 @@ from math import isnan
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lanescope.parsers import sysfs
+from lanescope.parsers.pcie import sysfs
 
 
 @pytest.mark.parametrize(

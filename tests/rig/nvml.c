@@ -171,7 +171,15 @@ int nvmlDeviceGetMigMode(Gpu *handle, unsigned *now, unsigned *next) { ENTER(han
 
 typedef struct { unsigned version; unsigned char cluster[16]; int status; unsigned clique; unsigned char state; unsigned health; } FabricInfo;
 
-int nvmlDeviceGetGpuFabricInfoV(Gpu *handle, FabricInfo *out) { ENTER(handle); ANSWER(unsigned char, "fabric_state", &out->state); return SUCCESS; }
+// A GPU whose fabric spans nodes has `cluster`, a byte that fills the id of the fabric; others have all zeros.
+int nvmlDeviceGetGpuFabricInfoV(Gpu *handle, FabricInfo *out) {
+  ENTER(handle);
+  ANSWER(unsigned char, "fabric_state", &out->state);
+  double number;
+  memset(out->cluster, number_of(gpu, NO_LANE, "cluster", &number) ? (int)number : 0, sizeof out->cluster);
+  out->clique = number_of(gpu, NO_LANE, "clique", &number) ? (unsigned)number : 0;
+  return SUCCESS;
+}
 
 // What a GPU shows at this moment.
 

@@ -46,6 +46,19 @@ async def test_a_node_behind_real_sshd_streams_what_its_driver_library_says(rig)
         assert view.fact(lane_id(gpu_id(N1, 5), 17), "remote_type") == "switch"
 
 
+async def test_nodes_whose_gpus_share_an_nvlink_fabric_name_it(rig):
+    nodes = rig.up(N1, N2)
+    for node in nodes:
+        node.rule("gpu* cluster 171", "gpu* clique 3")
+    async with rig.session(N1, N2) as session:
+        assert await session.until(live(N1, N2), SOON)
+        fabric = session.fabric()
+        assert (
+            session.snapshot().nodes[N2].fact(gpu_id(N2, 5), "cluster_uuid") == "abababab-abab-abab-abab-abababababab"
+        )
+        assert fabric.domain_of(N1) == fabric.domain_of(N2) == "nvl-abababab-3"
+
+
 @pytest.mark.usefixtures("with_devices")
 async def test_hostname_nics_pcie_links_and_kernel_log_are_the_nodes_own(rig):
     node, _ = rig.up(N1, N2)

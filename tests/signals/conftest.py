@@ -49,11 +49,16 @@ class Story:
         for number in range(1, nodes + 1):
             self.add_node(NodeId(f"n{number}"))
 
-    def add_node(self, node):
-        self.values[node] = readings_of(node, self.platform)
+    def add_node(self, node, without=""):
+        """A node with all that its platform has, but for the part `without`."""
+        facts = [fact for fact in facts_of(node, self.platform) if not lies_in(fact.component, without)]
+        self.values[node] = {
+            domain: {key: value for key, value in values.items() if not lies_in(key[0], without)}
+            for domain, values in readings_of(node, self.platform).items()
+        }
         self.tell(NodeStateChanged(time=self.now, node=node, state=NodeState.LIVE))
         self.tell(ClockMeasured(time=self.now, node=node, offset=0.0, uncertainty=0.002))
-        self.tell(FactsRead(time=self.now, node=node, source="test", facts=tuple(facts_of(node, self.platform))))
+        self.tell(FactsRead(time=self.now, node=node, source="test", facts=tuple(facts)))
         self.declare(node)
 
     def declare(self, node):
@@ -152,6 +157,10 @@ class Story:
         return finding
 
 
+def lies_in(component, part):
+    return bool(part) and (component.within == part or component.within.startswith(f"{part}/"))
+
+
 def facts_of(node, kind):
     def link(component, width=16):
         yield Fact(component, "max_width", width)
@@ -172,6 +181,7 @@ def facts_of(node, kind):
             if part.kind == "nic":
                 yield Fact(part, "link_layer", "InfiniBand")
     for gpu in range(kind.gpus):
+        yield Fact(gpu_id(node, gpu), "name", "NVIDIA H100 80GB HBM3")
         for lane in range(kind.lanes_per_gpu):
             here = lane_id(gpu_id(node, gpu), lane)
             yield Fact(here, "remote_type", "switch")

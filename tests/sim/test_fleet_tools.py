@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import pytest
 from lanescope.incident.platforms import platform
-from lanescope.parsers.nvlink import parse_nvlink_errors, parse_nvlink_remotes, parse_nvlink_status
-from lanescope.parsers.topo import parse_topo_matrix
+from lanescope.parsers.nvidia_smi.nvlink import parse_nvlink_errors, parse_nvlink_remotes, parse_nvlink_status
+from lanescope.parsers.nvidia_smi.topo import parse_topo_matrix
 from lanescope.sim.hosts import prepare
 from lanescope.sim.scenario import load_scenario
 
@@ -72,9 +72,9 @@ def test_topo_m_is_read_whole_and_a_lane_down_shows_in_its_pairs(nodes: Run) -> 
 
 
 def test_nvlink_s_e_and_r_are_read_whole(nodes: Run) -> None:
-    status = parse_nvlink_status(nodes("sim1", "nvidia-smi nvlink -s"), "sim1")
-    errors = parse_nvlink_errors(nodes("sim1", "nvidia-smi nvlink -e"), "sim1")
-    remotes = parse_nvlink_remotes(nodes("sim1", "nvidia-smi nvlink -R"), "sim1")
+    status = parse_nvlink_status(nodes("sim1", "nvidia-smi nvlink -s"))
+    errors = parse_nvlink_errors(nodes("sim1", "nvidia-smi nvlink -e"))
+    remotes = parse_nvlink_remotes(nodes("sim1", "nvidia-smi nvlink -R"))
     assert status.unread == errors.unread == remotes.unread == []
     assert "\t Link 4: <inactive>\n" in nodes("sim1", "nvidia-smi nvlink -s -i 2")
     assert (

@@ -230,3 +230,21 @@ def test_a_reader_says_what_reading_all_nodes_at_once_says():
     reader = FabricReader()
     reader.fabric(views[:1])
     assert reader.fabric(views).to_json() == build_fabric(views).to_json()
+
+
+def _tray(number: int, told_by: str = "J1") -> NodeView:
+    node = NodeId(f"t{number}")
+    facts = {}
+    for gpu in (node / f"gpu{index}" for index in range(4)):
+        facts |= {(gpu, "name"): "NVIDIA GB200", (gpu, "cluster_uuid"): "91bfbee7-3d6a", (gpu, "clique_id"): 2}
+        facts |= {(gpu, "bus_address"): f"000{gpu.number}:06:00.0", (gpu, "numa"): gpu.number // 2}
+    return NodeView(node, facts=facts, facts_id=told_by)
+
+
+def test_a_rack_that_is_read_tray_by_tray_is_the_rack_that_is_read_at_once():
+    reader, trays = FabricReader(), [_tray(number) for number in range(18)]
+    for count in (1, 9, 18):
+        found = reader.fabric(trays[:count])
+        assert found.to_json() == build_fabric(trays[:count]).to_json()
+    assert len(found.domain_nodes("nvl-91bfbee7-2")) == 18
+    assert len(found.domain_switches("nvl-91bfbee7-2")) == 18

@@ -1,4 +1,4 @@
-"""From the facts of nodes to their fabric.
+"""From the facts of nodes to their fabric: what the collector on a node reads of NVML and sysfs, as claims.
 
 Nothing is invented: what no fact names is not there, and what facts leave open is marked unknown.
 """
@@ -6,23 +6,34 @@ Nothing is invented: what no fact names is not there, and what facts leave open 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
-import networkx as nx
-import numpy as np
+from ...incident.ids import ComponentId, NodeId, host_id, nvswitch_id
+from ...incident.snapshot import FactValue, NodeView
+from ..addresses import canonical_address, natural
+from ..claims import ChainClaim, Claim, LaneClaim, NodeClaims, PartClaim, PcieClaim, Source, Value
+from ..fabric import Fabric
+from ..merge import whole_fabric
+from ..node_graph import node_fabric
 
-from ...incident.ids import ComponentId, NodeId, gpu_id, host_id, nvswitch_id
-from ...incident.platforms import Platform, platform, platform_names
-from ...incident.snapshot import NodeView
-from ..fabric import Fabric, add_bundle, add_chain, canonical_address
-
-Stand = tuple[object, ...]
+Stand: TypeAlias = tuple[object, ...]
 """What a node's fabric was read from: as long as it is the same, so is the fabric."""
+
+Known: TypeAlias = Mapping[str, FactValue]
+
+NVML_FACTS = {
+    "name": "model", "uuid": "uuid", "serial": "serial", "memory_bytes": "memory_bytes", "bus_address": "bus_address",
+    "cluster_uuid": "cluster_uuid", "clique_id": "clique_id",
+}  # fmt: skip
+"""Facts of a GPU, and what the graph calls them."""
+NIC_FACTS = ("bus_address", "numa", "node_guid", "link_layer", "netdev")
+LINK_FACTS = {"max_generation": Source.NVML, "max_speed_gts": Source.SYSFS, "max_width": Source.SYSFS}
 
 
 def build_fabric(views: Iterable[NodeView]) -> Fabric:
     """The fabric of these nodes, as far as their facts tell."""
-    return Fabric.joined(_of_node(view) for view in views)
+    return whole_fabric([_of_node(view) for view in views])
 
 
 class FabricReader:
@@ -38,7 +49,7 @@ class FabricReader:
         stands = tuple(_stand(view) for view in known)
         if self._whole is None or self._whole[0] != stands:
             parts = [self._of_node(view, stand) for view, stand in zip(known, stands, strict=True)]
-            self._whole = (stands, Fabric.joined(parts))
+            self._whole = (stands, whole_fabric(parts))
         return self._whole[1]
 
     def _of_node(self, view: NodeView, stand: Stand) -> Fabric:
@@ -48,122 +59,120 @@ class FabricReader:
         return kept[1]
 
 
+def claims_of(view: NodeView) -> NodeClaims:
+    """What a node's facts say, source by source."""
+    return NodeClaims(view.id, tuple(_claims(view)))
+
+
+def _of_node(view: NodeView) -> Fabric:
+    return node_fabric(view.id, _claims(view))
+
+
 def _stand(view: NodeView) -> Stand:
     return (view.id, view.facts_id, *(series.schema for series in view.series.values()))
 
 
-def _of_node(view: NodeView) -> Fabric:
-    """The fabric of one node."""
-    graph: nx.Graph[ComponentId] = nx.Graph()
-    _add_node(graph, view)
-    fabric = Fabric(graph, {})
-    found = _recognize(fabric, view.id)
-    return fabric.recognized({view.id: found}) if found else fabric
-
-
-def _add_node(graph: nx.Graph[ComponentId], view: NodeView) -> None:
-    graph.add_node(host_id(view.id), kind="host", known=bool(view.facts))
-    gpus, lanes = view.components("gpu"), view.components("nvlink")
-    for gpu in gpus:
-        _add_device(graph, view, gpu, "gpu")
-    for nic in view.components("nic"):
-        _add_device(graph, view, nic, "nic")
-    switches = _nvswitches(view, lanes)
+def _claims(view: NodeView) -> Iterator[Claim]:
+    facts = _facts_by_part(view)
+    if view.facts:
+        yield PartClaim(host_id(view.id), "host", Source.SYSFS)
+    parts: dict[str, list[ComponentId]] = {}
+    for part in facts:
+        parts.setdefault(part.kind, []).append(part)
+    for gpu in sorted(parts.get("gpu", ()), key=natural):
+        yield from _gpu(gpu, facts[gpu])
+    for nic in sorted(parts.get("nic", ()), key=natural):
+        yield from _nic(nic, facts[nic])
+    for link in (*parts.get("pcie", ()), *parts.get("bridge", ())):
+        yield from _link(link, facts[link])
+    lanes = {lane: facts[lane] for lane in parts.get("nvlink", ())}
+    switches = _nvswitches(view.id, {part: facts[part] for part in parts.get("nvswitch", ())}, lanes)
     for address, switch in switches.items():
-        graph.add_node(switch, kind="nvswitch", known=True, bus_address=address)
-    by_address = {graph.nodes[gpu]["bus_address"]: gpu for gpu in gpus if "bus_address" in graph.nodes[gpu]}
-    for gpu in gpus:
-        _add_lanes(graph, view, gpu, [lane for lane in lanes if lane.parent == gpu], switches, by_address)
+        yield PartClaim(switch, "nvswitch", Source.SYSFS, {"bus_address": address})
+    gpus = {canonical_address(str(at)): gpu for gpu in parts.get("gpu", ()) if (at := facts[gpu].get("bus_address"))}
+    for lane, known in lanes.items():
+        ends = switches if known.get("remote_type") == "switch" else gpus
+        yield from _lane(view, lane, known, ends)
 
 
-def _add_device(graph: nx.Graph[ComponentId], view: NodeView, device: ComponentId, kind: str) -> None:
-    address = view.fact(device, "bus_address")
-    path = view.fact(device, "pcie_path")
-    numa = view.fact(device, "numa")
-    graph.add_node(device, kind=kind, known=address is not None)
-    if address is not None:
-        graph.nodes[device]["bus_address"] = canonical_address(str(address))
-    if kind == "gpu" and (model := view.fact(device, "name")):
-        graph.nodes[device]["model"] = str(model)
-    bridges = [canonical_address(bridge) for bridge in str(path).split("/") if bridge] if path else []
-    socket = int(numa) if isinstance(numa, int | float) and numa >= 0 else None
-    add_chain(graph, device, bridges, socket)
-
-
-def _nvswitches(view: NodeView, lanes: Iterable[ComponentId]) -> dict[str, ComponentId]:
-    """NVSwitches by bus address: those with facts, then those that only lanes name, in the order of their addresses."""
-    found = {
-        canonical_address(str(address)): switch
-        for switch in view.components("nvswitch")
-        if (address := view.fact(switch, "bus_address"))
+def _facts_by_part(view: NodeView) -> Mapping[ComponentId, Known]:
+    """All parts that facts or schemas name, with their facts."""
+    found: dict[ComponentId, dict[str, FactValue]] = {
+        column.component: {} for series in view.series.values() for column in series.fields
     }
-    named = {
-        canonical_address(str(address))
-        for lane in lanes
-        if view.fact(lane, "remote_type") == "switch" and (address := view.fact(lane, "remote_address"))
-    }
-    free = max((switch.number for switch in found.values()), default=-1) + 1
-    for number, address in enumerate(sorted(named - found.keys()), start=free):
-        found[address] = nvswitch_id(view.id, number)
+    for (part, key), value in view.facts.items():
+        found.setdefault(part, {})[key] = value
     return found
 
 
-def _add_lanes(
-    graph: nx.Graph[ComponentId],
-    view: NodeView,
-    gpu: ComponentId,
-    lanes: Iterable[ComponentId],
-    switches: Mapping[str, ComponentId],
-    peers: Mapping[str, ComponentId],
-) -> None:
-    """Bundle a GPU's lanes by what they end at; those whose far end is not known stay loose."""
-    bundles: dict[ComponentId, list[tuple[int, int]]] = {}
-    loose = []
-    for lane in lanes:
-        address = canonical_address(str(view.fact(lane, "remote_address") or ""))
-        ends = switches if view.fact(lane, "remote_type") == "switch" else peers
-        if address in ends and ends[address] != gpu:
-            port = view.fact(lane, "remote_port")
-            bundles.setdefault(ends[address], []).append((lane.number, _port_number(port)))
-        elif view.fact(lane, "remote_address") or math.isfinite(view.value(lane, "state")):
-            loose.append(lane.number)
-    for part, wires in bundles.items():
-        if graph.has_edge(gpu, part):
-            graph.edges[gpu, part]["far_lanes"] = np.array([lane for lane, _ in wires], dtype=np.int64)
-        else:
-            add_bundle(graph, gpu, part, wires)
-    if loose:
-        graph.nodes[gpu]["loose_lanes"] = np.array(loose, dtype=np.int64)
+def _gpu(gpu: ComponentId, known: Known) -> Iterator[Claim]:
+    told = {name: _text(known[key]) for key, name in NVML_FACTS.items() if known.get(key) is not None}
+    yield PartClaim(gpu, "gpu", Source.NVML, told)
+    yield from _place(gpu, known)
 
 
-def _port_number(port: object) -> int:
-    return int(port) if isinstance(port, int | float) or (isinstance(port, str) and port.isdigit()) else -1
+def _nic(nic: ComponentId, known: Known) -> Iterator[Claim]:
+    told = {key: _text(known[key]) for key in NIC_FACTS if known.get(key) is not None}
+    yield PartClaim(nic, "nic", Source.SYSFS, told)
+    yield from _place(nic, known)
 
 
-def _recognize(fabric: Fabric, node: NodeId) -> Platform | None:
-    """The platform with this GPU model whose GPUs share PCIe switches in the same way; else the first of that model."""
-    gpus = fabric.gpus(node)
-    model = next((str(fabric.graph.nodes[gpu]["model"]) for gpu in gpus if "model" in fabric.graph.nodes[gpu]), "")
-    if not model:
-        return None
-    fitting = [
-        known
-        for name in platform_names()
-        if (known := platform(name)).gpus >= len(gpus) and name.partition("_")[0] in model.lower()
-    ]
-    together = _groups_of(fabric, gpus)
-    return next((known for known in fitting if _same_groups(together, known, node)), fitting[0] if fitting else None)
+def _place(device: ComponentId, known: Known) -> Iterator[Claim]:
+    """Where a device sits: the bridges above it and its socket."""
+    path, numa = known.get("pcie_path"), known.get("numa")
+    bridges = tuple(bridge for bridge in str(path).split("/") if bridge) if path else ()
+    socket = int(numa) if isinstance(numa, int | float) and not isinstance(numa, bool) and numa >= 0 else None
+    if bridges or socket is not None:
+        yield ChainClaim(device, Source.SYSFS, bridges, socket)
 
 
-def _groups_of(fabric: Fabric, gpus: Sequence[ComponentId]) -> dict[ComponentId, ComponentId | None]:
-    return {gpu: fabric.switch_above(gpu) for gpu in gpus}
+def _link(link: ComponentId, known: Known) -> Iterator[Claim]:
+    for key, source in LINK_FACTS.items():
+        if isinstance(value := known.get(key), int | float):
+            yield PcieClaim(link, source, {key: value})
 
 
-def _same_groups(together: Mapping[ComponentId, ComponentId | None], known: Platform, node: NodeId) -> bool:
-    """Whether the GPUs whose switch is known share switches as the platform's do."""
-    switches = [
-        {together[gpu] for part in group.gpus if (gpu := gpu_id(node, int(part.name[3:]))) in together}
-        for group in known.groups
-    ]
-    seen = [next(iter(found)) for found in switches if len(found) == 1]
-    return all(len(found) <= 1 for found in switches) and len(seen) == len(set(seen))
+def _nvswitches(
+    node: NodeId, known: Mapping[ComponentId, Known], lanes: Mapping[ComponentId, Known]
+) -> dict[str, ComponentId]:
+    """NVSwitches by bus address: those with facts, then those that only lanes name, in the order of their addresses."""
+    found = {canonical_address(str(at)): part for part, facts in known.items() if (at := facts.get("bus_address"))}
+    named = {
+        canonical_address(str(at))
+        for facts in lanes.values()
+        if facts.get("remote_type") == "switch" and (at := facts.get("remote_address"))
+    }
+    free = max((switch.number for switch in found.values()), default=-1) + 1
+    for number, address in enumerate(sorted(named - found.keys()), start=free):
+        found[address] = nvswitch_id(node, number)
+    return found
+
+
+def _lane(view: NodeView, lane: ComponentId, known: Known, ends: Mapping[str, ComponentId]) -> Iterator[Claim]:
+    """A lane that is wired: to what its addresses name, or to what nobody says as long as it has a state."""
+    gpu, address = lane.parent, known.get("remote_address")
+    far, listed = _end_of(gpu, address, ends), _end_of(gpu, known.get("listed_address"), ends)
+    if far is not None:
+        yield LaneClaim(gpu, lane.number, Source.NVML, far)
+    elif address or math.isfinite(view.value(lane, "state")):
+        yield LaneClaim(gpu, lane.number, Source.NVML)
+    port = _port_number(known.get("remote_port")) if far or listed else None
+    if listed is not None or port is not None:
+        yield LaneClaim(gpu, lane.number, Source.NVLINK_REMOTES, listed, port)
+
+
+def _end_of(gpu: ComponentId, address: FactValue, ends: Mapping[str, ComponentId]) -> ComponentId | None:
+    """The part at an address; no GPU is wired to itself."""
+    far = ends.get(canonical_address(str(address))) if address else None
+    return None if far == gpu else far
+
+
+def _port_number(port: FactValue) -> int | None:
+    if isinstance(port, str):
+        return int(port) if port.isascii() and port.isdigit() and len(port) < 9 else None
+    return int(port) if isinstance(port, int | float) and math.isfinite(port) and port >= 0 else None
+
+
+def _text(value: FactValue) -> Value:
+    """Values of facts as claims hold them; only sizes and numbers stay numbers."""
+    return "" if value is None else value

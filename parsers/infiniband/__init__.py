@@ -1,0 +1,41 @@
+"""Outputs of InfiniBand and Ethernet tools."""
+
+from __future__ import annotations
+
+from ..tool import Tool
+from . import (
+    ethtool,
+    ibdiagnet,
+    iblinkinfo,
+    ibnetdiscover,
+    ibnetdiscover_ports,
+    ibnodes,
+    ibqueryerrors,
+    ibstat,
+    ibstatus,
+    ibswinfo,
+    ip_link,
+    mlxlink,
+    perfquery,
+    show_gids,
+    sysfs_files,
+)
+
+TOOLS: tuple[Tool, ...] = (
+    ibstat.TOOL,
+    ibstatus.TOOL,
+    perfquery.TOOL,
+    ibqueryerrors.TOOL,
+    iblinkinfo.TOOL,
+    ibnetdiscover.TOOL,
+    ibnetdiscover_ports.TOOL,
+    ibnodes.TOOL,
+    ibdiagnet.TOOL,
+    ibswinfo.TOOL,
+    mlxlink.TOOL,
+    ethtool.TOOL,
+    show_gids.TOOL,
+    ip_link.TOOL,
+    sysfs_files.LINES,
+    sysfs_files.MANIFEST,
+)

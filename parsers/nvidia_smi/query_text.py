@@ -1,0 +1,182 @@
+"""`nvidia-smi -q`, whole or with -d and -i: blocks of `Key : Value` lines, indented by what they belong to.
+
+Each GPU heads a block; MIG devices and processes stand within it. Excerpts leave lines out (`[...]`), pastes carry
+prompts and wrapped lines, and a GPU that does not answer is named in a line between the blocks.
+Source: captures nvidia-smi/q-*, drivers 510 to 595.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..parsed import Parsed, numbered
+from ..plain import prompt_of, without_escapes
+from .errors import complaint_of
+from .gpu_fields import MIG_TEXT, PROCESS_TEXT, TEXT
+from .report_document import ReportDocument, ReportReading, says_nothing
+
+DEEPEST = 24
+"""Levels of indentation that are followed."""
+LONGEST_KEY = 80
+SHORTEST_WRAPPED = 19
+"""Characters of a line that a terminal may have broken."""
+
+_TITLE = re.compile(r"\s{0,40}={4,80}\s{0,4}NVSMI LOG\s{0,4}={4,80}\s{0,40}")
+_GPU = re.compile(r"( {0,40})GPU ((?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s{0,40}")
+_LEFT_OUT = re.compile(r"\s{0,80}\[?(?:\.{2,4}|…)\]?\s{0,80}")
+_HEAD = frozenset({"timestamp", "driver version", "kmd version", "cuda version", "cuda umd version", "attached gpus"})
+_ATTACHED = re.compile(r"^\s{0,40}Attached GPUs\s{1,80}: \d", re.MULTILINE)
+_BLOCK = re.compile(
+    r"^( {0,40})GPU (?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]\s{0,9}\n\1 {1,8}\w", re.MULTILINE
+)
+_TITLE_LINE = re.compile(r"^\s{0,40}={4,80}NVSMI LOG={4,80}", re.MULTILINE)
+
+
+def is_query_text(head: str) -> bool:
+    """Whether the text has the log's title, its count of GPUs, or a GPU's line with indented ones below."""
+    plain = without_escapes(head).replace("\r\n", "\n").replace("\t", " ")
+    if "<nvidia_smi_log" in plain:
+        return False
+    return bool(_TITLE_LINE.search(plain) or _ATTACHED.search(plain) or _BLOCK.search(plain))
+
+
+def parse_query_text(text: str) -> Parsed[ReportReading]:
+    """Read every document and every block; lines above the first GPU that are none of the driver's are unread."""
+    reader = _Reader()
+    for number, line in numbered(without_escapes(text)):
+        reader.read(number, line.expandtabs(8).rstrip())
+    return reader.end()
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line that waits for the next one, which may go on with it."""
+
+    number: int
+    shown: str
+    indent: int
+    key: str
+    value: str | None
+    """None in a heading."""
+
+
+class _Reader:
+    """Reads line by line; a line is taken when the next one is known."""
+
+    def __init__(self) -> None:
+        self._parsed = Parsed[ReportReading]()
+        self._document = self._new()
+        self._above: list[tuple[int, str]] = []
+        """Headings that the line stands under, with their indentation."""
+        self._base = 0
+        """Indentation of the GPU's line."""
+        self._waiting: _Line | None = None
+
+    def _new(self) -> ReportDocument:
+        return ReportDocument(self._parsed, TEXT, MIG_TEXT, PROCESS_TEXT)
+
+    def end(self) -> Parsed[ReportReading]:
+        self._take_waiting(below=0)
+        self._document.close()
+        return self._parsed
+
+    def read(self, number: int, line: str) -> None:
+        if not line or _LEFT_OUT.fullmatch(line):
+            return
+        if _TITLE.fullmatch(line):
+            self._begin_document()
+        elif found := _GPU.fullmatch(line):
+            self._take_waiting(below=0)
+            self._base, self._above = len(found[1]), []
+            self._document.begin_gpu(found[2])
+        elif complaint := complaint_of(line):
+            self._take_waiting(below=0)
+            self._document.complaint(complaint)
+        elif not prompt_of(line):
+            self._read_pair(_line(number, line))
+
+    def _begin_document(self) -> None:
+        self._take_waiting(below=0)
+        self._document.close()
+        self._document = self._new()
+        self._above = []
+
+    def _read_pair(self, line: _Line) -> None:
+        before = self._waiting
+        if before and self._goes_on(before, line):
+            return
+        self._take_waiting(below=line.indent)
+        self._waiting = line
+
+    def _goes_on(self, before: _Line, line: _Line) -> bool:
+        """Whether a terminal had broken one line into these two, which are then joined."""
+        if len(before.shown) < SHORTEST_WRAPPED:
+            return False
+        if not line.key and line.value is not None and before.value is None:
+            before.value = line.value
+            return True
+        if before.value and line.value is None and line.indent == 0 and before.indent > 0:
+            before.value += line.key
+            return True
+        return False
+
+    def _take_waiting(self, below: int) -> None:
+        """Take the line that waited, of which the next one is indented by `below`."""
+        line, self._waiting = self._waiting, None
+        if line is None:
+            return
+        name = " ".join(line.key.lower().split())
+        if line.indent <= self._base and (name in _HEAD or not self._document.has_gpus):
+            self._take_head(line, name)
+        elif not self._document.has_gpus or not name or len(name) > LONGEST_KEY:
+            self._parsed.cannot_read(line.number, line.shown, "stands in no block of a GPU")
+        else:
+            self._take_inside(line, name, below)
+
+    def _take_head(self, line: _Line, name: str) -> None:
+        if line.value is None or not name or len(name) > LONGEST_KEY:
+            self._parsed.cannot_read(line.number, line.shown, "is none of the driver's values")
+            return
+        if name == "timestamp" and self._document.has_gpus:
+            self._begin_document()
+        self._document.head(name.replace(" ", "_"), line.value)
+
+    def _take_inside(self, line: _Line, name: str, below: int) -> None:
+        while self._above and self._above[-1][0] >= line.indent:
+            self._above.pop()
+        if len(self._above) >= DEEPEST:
+            self._parsed.cannot_read(line.number, line.shown, "is indented too deep")
+            return
+        self._above.append((line.indent, name))
+        if line.value is not None:
+            self._take_value(line, line.value)
+        elif name == "mig device":
+            self._document.begin_mig()
+        elif below <= line.indent and name != "processes":
+            self._parsed.cannot_read(line.number, line.shown, "is no value, and no heading of any")
+
+    def _take_value(self, line: _Line, value: str) -> None:
+        names = [name for _, name in self._above]
+        rest = "/".join(names[1:])
+        if names[0] == "mig device" and rest:
+            self._document.mig_value(rest, value, line.number)
+        elif names[0] == "processes" and rest:
+            if len(names) == 2 and names[1] != "compute instance id" and self._document.process_has("pid"):
+                self._document.begin_process()
+            self._document.process_value(rest, value, line.number)
+        elif not (names[0] in ("processes", "mig devices") and says_nothing(value)):
+            self._document.gpu_value("/".join(names), value, line.number)
+
+
+def _line(number: int, shown: str) -> _Line:
+    """The line as a key and its value, or as a heading."""
+    text = shown.lstrip()
+    indent = len(shown) - len(text)
+    colon = 0 if text.startswith(": ") else text.find(" : ")
+    if colon < 0:
+        colon = text.find(": ") if ": " in text[:LONGEST_KEY] else (len(text) - 1 if text.endswith(":") else -1)
+    if colon < 0:
+        return _Line(number, shown, indent, text, None)
+    key, value = text[:colon], text[colon:].lstrip(" ").removeprefix(":")
+    return _Line(number, shown, indent, key.rstrip(), value.strip())
