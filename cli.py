@@ -82,6 +82,19 @@ def _parser() -> argparse.ArgumentParser:
     collect.add_argument("--out", type=Path, required=True, metavar="X.evb.zip")
     collect.add_argument("--yes", action="store_true", help="collect without asking")
 
+    topo = _command(commands, "topo", _topo, "the fabric of nodes, or of outputs that you have; no screen")
+    _fleet_options(topo, "HOSTS|PATH", "host sets, or files and folders of tools' outputs")
+    topo.add_argument("--inventory", type=Path, metavar="F.toml", help="racks and rails, as people wrote them down")
+    topo.add_argument("--node", help="the node to write with --nccl-xml, where there are several")
+    form = topo.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON document")
+    form.add_argument("--dot", action="store_true", help="print a Graphviz graph")
+    form.add_argument("--graphml", action="store_true", help="print GraphML")
+    form.add_argument("--nccl-xml", action="store_true", help="print one node as NCCL's NCCL_TOPO_FILE")
+
+    explain = _command(commands, "explain", _explain, "what an Xid, an SXid, a counter or a log line means")
+    explain.add_argument("what", nargs="+", metavar="WHAT", help="xid 79, sxid 20009, link_downed, or a whole log line")
+
     verify = _command(commands, "verify", _verify, "check a bundle")
     verify.add_argument("bundle", type=Path)
     verify.add_argument("--json", action="store_true", help="print one JSON document")
@@ -110,8 +123,10 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int],
     return parser
 
 
-def _fleet_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("hosts", nargs="+", metavar="HOSTS", help="host sets, as gpu[001-064] or @group")
+def _fleet_options(
+    parser: argparse.ArgumentParser, metavar: str = "HOSTS", text: str = "host sets, as gpu[001-064] or @group"
+) -> None:
+    parser.add_argument("hosts", nargs="+", metavar=metavar, help=text)
     parser.add_argument("-F", dest="ssh_config", type=Path, metavar="FILE", help="ssh_config to use")
     parser.add_argument("--known-hosts", type=Path, metavar="FILE", help="known_hosts to check host keys against")
     parser.add_argument("--accept-new", action="store_true", help="trust and remember host keys not seen before")
@@ -157,6 +172,28 @@ def _collect(options: argparse.Namespace) -> int:
         raise InputError("collecting runs read-only commands on the nodes: say --yes to run them")
     _check_folder_of(options.out)
     return _run(_collect_hosts(options))
+
+
+def _topo(options: argparse.Namespace) -> int:
+    paths = [Path(target) for target in options.hosts]
+    there = [path for path in paths if path.exists()]
+    if there and len(there) < len(paths):
+        others = ", ".join(str(path) for path in paths if path not in there)
+        raise InputError(f"{there[0]} is a path and {others} is none; name paths or hosts, not both")
+    if not there:
+        say(f"reading from hosts: {' '.join(options.hosts)}")
+        return _run(_topo_of_hosts(options))
+    say(f"reading from {'paths' if len(paths) > 1 else 'the path'}: {' '.join(options.hosts)}")
+    from .session.topo import topology_of_paths
+
+    return _tell_topology(options, topology_of_paths(paths, options.inventory))
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from .signals.explain import explain
+
+    tell(explain(" ".join(options.what)).rstrip("\n"))
+    return 0
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -212,6 +249,38 @@ async def _localize_hosts(options: argparse.Namespace) -> int:
         document, snapshot = localize_document(session), session.snapshot()
     tell(json.dumps(document, indent=2) if options.json else report(snapshot))
     return exit_code(snapshot)
+
+
+async def _topo_of_hosts(options: argparse.Namespace) -> int:
+    from .session.headless import settle
+    from .session.topo import topology_of_session
+
+    async with _ssh_session(options) as session:
+        await settle(session, say)
+        topology = await topology_of_session(session, options.inventory)
+    return _tell_topology(options, topology)
+
+
+def _tell_topology(options: argparse.Namespace, topology: Any) -> int:
+    from .topology.exports import dot, graphml
+    from .topology.nccl_xml import nccl_xml
+    from .topology.text import text
+
+    fabric = topology.fabric
+    if topology.exit_code == 3:
+        say("nothing that was read says anything about a fabric")
+    if options.nccl_xml:
+        nodes = [str(node) for node in fabric.nodes]
+        if options.node is None and len(nodes) != 1:
+            raise InputError(f"--nccl-xml writes one node: say --node, one of {', '.join(nodes[:20]) or 'none'}")
+        tell(nccl_xml(fabric, options.node or nodes[0]).rstrip("\n"))
+    elif options.json:
+        tell(json.dumps(topology.document(), indent=2))
+    elif options.dot or options.graphml:
+        tell((dot(fabric) if options.dot else graphml(fabric)).rstrip("\n"))
+    else:
+        tell(text(fabric, topology.deviations, topology.unused, topology.remarks).rstrip("\n"))
+    return int(topology.exit_code)
 
 
 async def _collect_hosts(options: argparse.Namespace) -> int:

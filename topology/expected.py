@@ -66,7 +66,7 @@ def compare(fabric: Fabric) -> tuple[Deviation, ...]:
         if platform is not None:
             found.extend(_of_node(fabric, node, platform))
         elif fabric.gpus(node):
-            found.append(_no_platform(node))
+            found.append(_no_platform(fabric, node))
     return tuple(found)
 
 
@@ -86,8 +86,9 @@ def _of_node(fabric: Fabric, node: NodeId, platform: Platform) -> Iterator[Devia
     yield from _cables(fabric, node)
 
 
-def _no_platform(node: NodeId) -> Deviation:
-    reason = "its GPUs are of no model in platforms.toml or boards.toml"
+def _no_platform(fabric: Fabric, node: NodeId) -> Deviation:
+    models = sorted({str(model) for gpu in fabric.gpus(node) if (model := fabric.facts(gpu).get("model"))})
+    reason = f"no known platform has {', '.join(models)}" if models else "no source tells the model of its GPUs"
     return Deviation(node, "platform", Standing.UNKNOWN, "a known platform", "none", reason)
 
 
@@ -129,7 +130,10 @@ def _nvlinks(fabric: Fabric, node: NodeId, platform: Platform) -> Iterator[Devia
     down = {gpu: tuple(state.component.number for state in states[gpu] if state.state == "down") for gpu in gpus}
     for gpu in gpus:
         up = sum(state.state == "up" for state in states[gpu])
-        if down[gpu]:
+        if fabric.facts(gpu).get("nvlinks_inactive") and up == 0:
+            reason = "nvidia-smi says that all its links are inactive: fabric manager, then seating, then the board"
+            yield Deviation(gpu, "NVLinks", Standing.MISSING, str(platform.lanes_per_gpu), "0 up", reason)
+        elif down[gpu]:
             yield _down(gpu, down, up, platform)
         elif up == 0 and fabric.lane_count(gpu) == 0:
             reason = "no source tells them: not asked, MIG mode, or a board without its bridges"
@@ -144,7 +148,7 @@ def _down(gpu: ComponentId, down: Mapping[ComponentId, tuple[int, ...]], up: int
     alike = len(down) > 1 and len(set(down.values())) == 1
     if not platform.switch_lanes and alike and up in (0, platform.lanes_per_gpu):
         reason = f"{platform.title} wires {up} of {up + len(down[gpu])}: {names} inactive on every GPU alike"
-        return Deviation(gpu, "NVLinks", Standing.BY_DESIGN, str(platform.lanes_per_gpu), f"{up} up", reason)
+        return Deviation(gpu, "NVLinks", Standing.BY_DESIGN, f"{up + len(down[gpu])}", f"{up} up", reason)
     if alike and up == 0:
         reason = "down on every GPU of the node: look at the fabric manager before any part"
         return Deviation(gpu, "NVLinks", Standing.MISSING, str(platform.lanes_per_gpu), "0 up", reason)

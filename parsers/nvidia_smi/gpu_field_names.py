@@ -3,8 +3,7 @@
 A group is a part of the report with what its names begin with in each form of output. A row is field | reader | name in
 text | name in XML | name in CSV, where `=` is the field's own name; a field whose name has changed has a row for each.
 Names in text are lower case.
-Source: captures nvidia-smi/q-*, q-x-* and query-gpu-* (drivers 510 to 610, DTD v10 to v13); names of drivers before
-510 from outputs of 352 to 470 in public repositories.
+Source: captures nvidia-smi/q-*, q-x-* and query-gpu-* (drivers 510 to 610); older names from public repositories.
 """
 
 from __future__ import annotations

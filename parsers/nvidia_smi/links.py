@@ -32,6 +32,6 @@ LINKS: tuple[Tool, ...] = (
         file_names=("*nvlink*r*", "*nvlink*remote*"),
         unconfirmed="NVSentinel's lsnvlink test data; NVIDIA/nccl issue 1617",
     ),
-    Tool("nvidia-smi topo -m", prints_matrix, parse_topo_matrix, file_names=("*topo*",)),
+    Tool("nvidia-smi topo -m", prints_matrix, parse_topo_matrix, file_names=("*topo-m*", "*topo_m*", "*nvidia*topo*")),
     Tool("nvidia-smi topo -p2p", prints_peer_access, parse_peer_access, file_names=("*topo*p2p*", "*p2p*")),
 )

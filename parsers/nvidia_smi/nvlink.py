@@ -83,7 +83,7 @@ class AllInactive:
     gpu: int
 
 
-_GPU = re.compile(r"\s{0,8}GPU (\d{1,3}): .{0,200}\(UUID: [\w-]{1,64}\)\s*$")
+_GPU = re.compile(r"\s{0,8}GPU (\d{1,3}): [^()]{0,200}(?:\([^()]{0,80}\)[^()]{0,80})?(?:\(UUID: [\w-]{1,64}\))?\s*$")
 _SENTENCE = re.compile(r"not (?:have or )?support", re.IGNORECASE)
 _LOST = re.compile(r"\s*Unable to determine the device handle for (?:GPU|gpu) ?([0-9A-Fa-f:.]{7,16}?):? (.{1,200})")
 _ALL_INACTIVE = re.compile(r"all links are in-?active", re.IGNORECASE)

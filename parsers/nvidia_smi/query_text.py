@@ -19,8 +19,6 @@ from .report_document import ReportDocument, ReportReading, says_nothing
 DEEPEST = 24
 """Levels of indentation that are followed."""
 LONGEST_KEY = 80
-SHORTEST_WRAPPED = 19
-"""Characters of a line that a terminal may have broken."""
 
 _TITLE = re.compile(r"\s{0,40}={4,80}\s{0,4}NVSMI LOG\s{0,4}={4,80}\s{0,40}")
 _GPU = re.compile(r"( {0,40})GPU ((?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s{0,40}")
@@ -43,9 +41,10 @@ def is_query_text(head: str) -> bool:
 
 def parse_query_text(text: str) -> Parsed[ReportReading]:
     """Read every document and every block; lines above the first GPU that are none of the driver's are unread."""
-    reader = _Reader()
-    for number, line in numbered(without_escapes(text)):
-        reader.read(number, line.expandtabs(8).rstrip())
+    plain = without_escapes(text)
+    reader = _Reader(widest=max(len(line) for _, line in numbered(plain)))
+    for number, line in numbered(plain):
+        reader.read(number, line.expandtabs(8))
     return reader.end()
 
 
@@ -55,6 +54,9 @@ class _Line:
 
     number: int
     shown: str
+    """With the blanks at its end."""
+    last: int
+    """Length of its last piece, where a terminal had broken it."""
     indent: int
     key: str
     value: str | None
@@ -64,7 +66,9 @@ class _Line:
 class _Reader:
     """Reads line by line; a line is taken when the next one is known."""
 
-    def __init__(self) -> None:
+    def __init__(self, widest: int) -> None:
+        """`widest` is the length of the longest line: where a terminal has broken lines, its width."""
+        self._widest = widest
         self._parsed = Parsed[ReportReading]()
         self._document = self._new()
         self._above: list[tuple[int, str]] = []
@@ -82,7 +86,7 @@ class _Reader:
         return self._parsed
 
     def read(self, number: int, line: str) -> None:
-        if not line or _LEFT_OUT.fullmatch(line):
+        if not line.strip() or _LEFT_OUT.fullmatch(line):
             return
         if _TITLE.fullmatch(line):
             self._begin_document()
@@ -105,21 +109,18 @@ class _Reader:
     def _read_pair(self, line: _Line) -> None:
         before = self._waiting
         if before and self._goes_on(before, line):
+            self._waiting = _line(before.number, before.shown + line.shown, last=len(line.shown))
             return
         self._take_waiting(below=line.indent)
         self._waiting = line
 
     def _goes_on(self, before: _Line, line: _Line) -> bool:
-        """Whether a terminal had broken one line into these two, which are then joined."""
-        if len(before.shown) < SHORTEST_WRAPPED:
+        """Whether a terminal had broken one line into these two."""
+        if before.value is None:
+            return line.value is not None and not line.key
+        if before.last != self._widest or line.indent > 2:
             return False
-        if not line.key and line.value is not None and before.value is None:
-            before.value = line.value
-            return True
-        if before.value and line.value is None and line.indent == 0 and before.indent > 0:
-            before.value += line.key
-            return True
-        return False
+        return line.value is None or (line.indent == 0 < before.indent and line.key.lower() not in _HEAD)
 
     def _take_waiting(self, below: int) -> None:
         """Take the line that waited, of which the next one is indented by `below`."""
@@ -127,9 +128,10 @@ class _Reader:
         if line is None:
             return
         name = " ".join(line.key.lower().split())
-        if line.indent <= self._base and (name in _HEAD or not self._document.has_gpus):
+        above = not self._document.has_gpus
+        if (name in _HEAD and above) or (line.indent <= self._base and (name in _HEAD or above)):
             self._take_head(line, name)
-        elif not self._document.has_gpus or not name or len(name) > LONGEST_KEY:
+        elif above or not name or len(name) > LONGEST_KEY:
             self._parsed.cannot_read(line.number, line.shown, "stands in no block of a GPU")
         else:
             self._take_inside(line, name, below)
@@ -169,14 +171,17 @@ class _Reader:
             self._document.gpu_value("/".join(names), value, line.number)
 
 
-def _line(number: int, shown: str) -> _Line:
+def _line(number: int, shown: str, last: int | None = None) -> _Line:
     """The line as a key and its value, or as a heading."""
-    text = shown.lstrip()
-    indent = len(shown) - len(text)
-    colon = 0 if text.startswith(": ") else text.find(" : ")
+    text = shown.strip()
+    indent = len(shown) - len(shown.lstrip())
+    last = len(shown) if last is None else last
+    colon = 0 if text.startswith(": ") or text == ":" else text.find(" : ")
     if colon < 0:
-        colon = text.find(": ") if ": " in text[:LONGEST_KEY] else (len(text) - 1 if text.endswith(":") else -1)
+        colon = text.find(": ", 0, LONGEST_KEY) if ": " in text[:LONGEST_KEY] else -1
+    if colon < 0 and text.endswith(":"):
+        colon = len(text) - 1
     if colon < 0:
-        return _Line(number, shown, indent, text, None)
-    key, value = text[:colon], text[colon:].lstrip(" ").removeprefix(":")
-    return _Line(number, shown, indent, key.rstrip(), value.strip())
+        return _Line(number, shown, last, indent, text, None)
+    value = text[colon:].lstrip(" ").removeprefix(":")
+    return _Line(number, shown, last, indent, text[:colon].rstrip(), value.strip())

@@ -38,7 +38,7 @@ _SECOND = re.compile(
     r"\s{0,8}(\S{1,8})\s{1,12}(\S{1,8})\s{1,12}(\S{1,8})\s{1,40}(\S{1,12}?)\s{0,4}/\s{0,4}(\S{1,12})\s{0,8}"
 )
 _OF = re.compile(r"\s{0,40}(\S{1,16}?)\s{0,4}/\s{0,8}(\S{1,16})\s{0,40}")
-_USE = re.compile(r"\s{0,40}(\S{1,8})\s{1,20}(\S.{0,24}?)\s{0,8}")
+_USE = re.compile(r"\s{0,40}(\d{1,3}%|N/A|ERR!)\s{0,20}(\S.{0,24}?)\s{0,8}")
 _SLICE = re.compile(r"\s{0,8}(\d{1,3})\s{1,8}(\d{1,4})\s{1,8}(\d{1,4})\s{1,8}(\d{1,4})\s{0,8}")
 _COUNTS = re.compile(r"\s{0,8}(\d{1,6})\s{1,12}(\S{1,12})\s{0,8}")
 _PROCESS = re.compile(
@@ -74,23 +74,22 @@ def parse_table(text: str) -> Parsed[ReportReading]:
 
 
 def _unbroken(text: str) -> Iterator[tuple[int, str]]:
-    """Lines, those of the table that a narrow terminal has broken joined again."""
-    waiting: tuple[int, str] | None = None
-    for number, line in numbered(text):
-        line = line.rstrip()
-        if waiting and line[:1] not in ("|", "+", "") and line[-1:] in ("|", "+"):
-            yield waiting[0], waiting[1] + line
-            waiting = None
+    """Lines, those of the table that a narrow terminal has broken in two joined again."""
+    number, waiting = 0, ""
+    for at, line in numbered(text):
+        if waiting and line[:1] not in ("|", "+") and line.rstrip()[-1:] in ("|", "+"):
+            yield number, waiting + line
+            waiting = ""
             continue
         if waiting:
-            yield waiting
-            waiting = None
-        if line[:1] in ("|", "+") and line[-1:] not in ("|", "+"):
-            waiting = number, line
+            yield number, waiting
+            waiting = ""
+        if line[:1] in ("|", "+"):
+            number, waiting = at, line
         else:
-            yield number, line
+            yield at, line
     if waiting:
-        yield waiting
+        yield number, waiting
 
 
 class _Reader:

@@ -1,0 +1,99 @@
+"""From outputs of tools, in whatever files they came, to claims: which node each is about, and what was not used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ..incident.ids import NodeId
+from ..parsers.infiniband.ibnetdiscover import IbLink, IbNode
+from ..parsers.infiniband.link_line import IbPort
+from ..parsers.intake import Section
+from .claims import CableClaim, Claim, NodeClaims, PartClaim
+from .sources import infiniband, lldp, lspci, nccl, nvidia_smi, topo_matrix
+from .sources.names import names_of, usable
+
+OF_NODES = (nvidia_smi.claims, topo_matrix.claims, lspci.claims, nccl.claims, lldp.claims, infiniband.node_claims)
+"""Everything that reads claims about one node."""
+OF_THE_NETWORK = (IbNode, IbLink, IbPort)
+MOST_UNUSED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What many outputs say together."""
+
+    claims: tuple[NodeClaims, ...]
+    used: tuple[str, ...]
+    """Outputs that say something about the fabric: `gpu-017/topo.txt: nvidia-smi topo -m`."""
+    unused: tuple[str, ...]
+    """The others, each with why."""
+    remarks: tuple[str, ...] = ()
+    """What ought to be known about those that were used."""
+
+
+def gather(sections: Iterable[Section], root: str, known: Iterable[NodeClaims] = ()) -> Gathered:
+    """Claims of all sections; `root` names the node of outputs that neither say their host nor lie in its folder.
+
+    `known`: what nodes told themselves, by whose names their parts are called.
+    """
+    told = {said.node: said.claims for said in known}
+    remarks: dict[str, None] = {}
+    readings: dict[NodeId, list[object]] = {}
+    network: list[object] = []
+    used: list[str] = []
+    unused: list[str] = []
+    for section in sections:
+        for note in section.notes:
+            if section.tool is None:
+                unused.append(f"{section.name}: {note}")
+            else:
+                remarks.setdefault(note if "is known from" in note else f"{section.name}: {note}")
+        if section.tool is None or section.parsed is None:
+            continue
+        kept = section.parsed.readings
+        fabric = [reading for reading in kept if isinstance(reading, OF_THE_NETWORK)]
+        network += fabric
+        if len(fabric) < len(kept):
+            readings.setdefault(node_of(section, root), []).extend(kept)
+        unused += _unread(section)
+        (used if kept else unused).append(f"{section.name}: {section.tool.name}{'' if kept else ': says nothing'}")
+    claims = [NodeClaims(node, tuple(_node_claims(node, one, told.get(node, ())))) for node, one in readings.items()]
+    wired: list[Claim] = [claim for said in claims for claim in said.claims if _is_network(claim)]
+    claims = [NodeClaims(said.node, tuple(one for one in said.claims if not _is_network(one))) for said in claims]
+    claims = [said for said in claims if said.claims]
+    everything = [*told.values(), *(said.claims for said in claims)]
+    adapters = infiniband.adapters(claim for said in everything for claim in said)
+    if wired := [*wired, *infiniband.network_claims(network, adapters)]:
+        claims.append(NodeClaims(None, tuple(wired)))
+    return Gathered(tuple(claims), tuple(used), tuple(unused[:MOST_UNUSED]), tuple(remarks)[:MOST_UNUSED])
+
+
+def _is_network(claim: Claim) -> bool:
+    """Whether a node says it of the network that it is plugged into."""
+    return isinstance(claim, CableClaim) or (isinstance(claim, PartClaim) and claim.kind == "netswitch")
+
+
+def node_of(section: Section, root: str) -> NodeId:
+    """The host that the text names, else the folder the file lies in, else what everything is named after."""
+    folders = PurePath(section.name).parts[:-1]
+    for name in (section.host, *reversed(folders), root):
+        if name and usable(name):
+            return NodeId(name)
+    return NodeId("node")
+
+
+def _node_claims(node: NodeId, readings: list[object], known: Iterable[Claim]) -> Iterable[Claim]:
+    names = names_of(node, readings, known)
+    for claims in OF_NODES:
+        yield from claims(readings, names)
+
+
+def _unread(section: Section) -> list[str]:
+    parsed = section.parsed
+    if parsed is None or not parsed.unread:
+        return []
+    first, count = parsed.unread[0], len(parsed.unread) + parsed.unread_left_out
+    others = f" and {count - 1} more lines" if count > 1 else ""
+    return [f"{section.name}: line {first.number}{others} can't be read: {first.why}: {first.text[:80]}"]
