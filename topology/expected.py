@@ -126,10 +126,10 @@ def _nvlinks(fabric: Fabric, node: NodeId, platform: Platform) -> Iterator[Devia
     if not platform.lanes_per_gpu:
         return
     gpus = _described(fabric, node)
-    states = {gpu: [state for lane in fabric.lanes(gpu) if (state := fabric.lane_state(lane))] for gpu in gpus}
-    down = {gpu: tuple(state.component.number for state in states[gpu] if state.state == "down") for gpu in gpus}
+    states = {gpu: fabric.lane_states(gpu) for gpu in gpus}
+    down = {gpu: tuple(lane for lane, state in states[gpu].items() if state == "down") for gpu in gpus}
     for gpu in gpus:
-        up = sum(state.state == "up" for state in states[gpu])
+        up = sum(state == "up" for state in states[gpu].values())
         if fabric.facts(gpu).get("nvlinks_inactive") and up == 0:
             reason = "nvidia-smi says that all its links are inactive: fabric manager, then seating, then the board"
             yield Deviation(gpu, "NVLinks", Standing.MISSING, str(platform.lanes_per_gpu), "0 up", reason)

@@ -19,7 +19,7 @@ from .claims import Contradiction, Source
 from .closeness import closeness_of
 from .components import FarEnd, LinkState, PcieSwitch
 from .lane_bundles import total_lanes
-from .link_states import link_state
+from .link_states import lane_states, link_state
 from .parts_index import PartsIndex, index_parts, joined_index
 from .plain import plain_contradictions, plain_edges, plain_parts
 from .shared_graph import Graph, around, share
@@ -302,9 +302,9 @@ class Fabric:
         """A PCIe link, lane, C2C, cable or uplink as it is and as it can be; None for what is no link here."""
         return link_state(self.graph, ComponentId(component), self.platform_of(ComponentId(component).node))
 
-    def lane_state(self, lane: str) -> LinkState | None:
-        """One NVLink; None where the GPU has no such lane."""
-        return self.link(lane)
+    def lane_states(self, gpu: str) -> Mapping[int, str]:
+        """`up`, `down` or `unknown` of the lanes of a GPU by number, without those that are only counted."""
+        return lane_states(self.graph, ComponentId(gpu))
 
     def edges(self) -> Iterator[tuple[ComponentId, ComponentId, Mapping[str, Any]]]:
         """All edges with their facts; `link` is a component id."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -64,18 +64,32 @@ def _lane(graph: Graph, lane: ComponentId, platform: Platform | None) -> LinkSta
 
 def _lane_row(graph: Graph, gpu: ComponentId, lane: int) -> tuple[str, float, Mapping[str, Source]] | None:
     """State, GB/s (NaN: not told) and who said so, from the bundle that has the lane."""
-    known = graph.nodes[gpu]
-    rows = [("loose_lanes", "loose_up", "loose_gbs", "loose_said", known)]
-    for facts in graph[gpu].values():
-        if facts["kind"] == "nvlink":
-            mine = facts.get("near", gpu) == gpu
-            names = ("lanes", "up", "gbs") if mine else ("far_lanes", "far_up", "far_gbs")
-            rows.append((*names, "said", facts))
-    for lanes, up, gbs, said, facts in rows:
+    for lanes, up, gbs, said, facts in _rows(graph, gpu):
         at = np.flatnonzero(facts[lanes] == lane).tolist() if lanes in facts else []
         if at:
             return STATES[int(facts[up][at[0]])], float(facts[gbs][at[0]]), facts[said]
     return None
+
+
+def lane_states(graph: Graph, gpu: ComponentId) -> Mapping[int, str]:
+    """`up`, `down` or `unknown` of every lane of a GPU that is told apart, by number."""
+    found: dict[int, str] = {}
+    for lanes, up, _, _, facts in _rows(graph, gpu) if gpu in graph else ():
+        if lanes in facts:
+            found |= {
+                lane: STATES[state] for lane, state in zip(facts[lanes].tolist(), facts[up].tolist(), strict=True)
+            }
+    return dict(sorted(found.items()))
+
+
+def _rows(graph: Graph, gpu: ComponentId) -> Iterator[tuple[str, str, str, str, Mapping[str, Any]]]:
+    """Where lanes stand, at their GPU or in one of its bundles: the names of the arrays of lanes, states and speeds."""
+    yield "loose_lanes", "loose_up", "loose_gbs", "loose_said", graph.nodes[gpu]
+    for facts in graph[gpu].values():
+        if facts["kind"] == "nvlink":
+            mine = facts.get("near", gpu) == gpu
+            lanes, up, gbs = ("lanes", "up", "gbs") if mine else ("far_lanes", "far_up", "far_gbs")
+            yield lanes, up, gbs, "said", facts
 
 
 def _c2c(graph: Graph, component: ComponentId) -> LinkState | None:

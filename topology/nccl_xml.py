@@ -72,14 +72,10 @@ class _Writer:
 
     def _nvlinks(self, gpu: ComponentId) -> list[tuple[str, int]]:
         """Where the NVLinks of a GPU end, and how many that are not down."""
-        counts = self._fabric.lane_counts(gpu)
+        counts, states = self._fabric.lane_counts(gpu), self._fabric.lane_states(gpu)
         found = []
         for part, count in counts.items():
-            down = sum(
-                state.state == "down"
-                for lane in self._fabric.lanes_to(gpu, part)
-                if (state := self._fabric.lane_state(lane))
-            )
+            down = sum(states.get(lane.number) == "down" for lane in self._fabric.lanes_to(gpu, part))
             if address := self._fabric.bus_address(part):
                 found.append((address, count - down))
         if not found and (total := self._fabric.lane_count(gpu)):

@@ -92,7 +92,7 @@ def _lanes_of(fabric: Fabric, gpu: ComponentId) -> str:
     peers = [f"{count} to {part.within}" for part, count in counts.items() if part.kind == "gpu"]
     over = f" over {len(switches)} NVSwitches ({'+'.join(switches)})" if switches else ""
     to = f", {', '.join(peers)}" if peers else ""
-    down = [lane.number for lane in fabric.lanes(gpu) if (state := fabric.lane_state(lane)) and state.state == "down"]
+    down = [lane for lane, state in fabric.lane_states(gpu).items() if state == "down"]
     lost = f"; link {', '.join(map(str, down))} down" if down else ""
     return f"{fabric.lane_count(gpu)} lanes{over}{to}{lost}"
 

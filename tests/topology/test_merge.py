@@ -235,17 +235,17 @@ def lanes(part=GPU0, far=SWITCH, count=4, **more):
 
 def test_a_lane_has_its_state_and_who_said_so():
     fabric = merge([node(*lanes(up=True, gbs=26.562)[1:], LaneClaim(GPU0, 0, Source.NVIDIA_SMI, SWITCH, up=False))])
-    assert (fabric.lane_state(GPU0 / "nvlink0").state, fabric.lane_state(GPU0 / "nvlink0").speed) == ("down", None)
-    assert (fabric.lane_state(GPU0 / "nvlink3").state, fabric.lane_state(GPU0 / "nvlink3").speed) == ("up", 26.562)
+    assert (fabric.link(GPU0 / "nvlink0").state, fabric.link(GPU0 / "nvlink0").speed) == ("down", None)
+    assert (fabric.link(GPU0 / "nvlink3").state, fabric.link(GPU0 / "nvlink3").speed) == ("up", 26.562)
     assert fabric.source_of(GPU0 / "nvlink3", "speed") is Source.NVML
-    assert fabric.lane_state(GPU0 / "nvlink9") is None
+    assert fabric.link(GPU0 / "nvlink9") is None
 
 
 def test_lanes_between_gpus_have_their_states_at_both_ends():
     ends = [(GPU0, GPU1, True), (GPU1, GPU0, False)]
     fabric = merge([node(*(LaneClaim(here, 3, Source.NVML, there, port=3, up=up) for here, there, up in ends))])
-    assert fabric.lane_state(GPU0 / "nvlink3").state == "up"
-    assert fabric.lane_state(GPU1 / "nvlink3").state == "down"
+    assert fabric.link(GPU0 / "nvlink3").state == "up"
+    assert fabric.link(GPU1 / "nvlink3").state == "down"
     assert fabric.far_end(GPU1 / "nvlink3").port == GPU0 / "nvlink3"
 
 
