@@ -15,8 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..parsers.logs.log_file import numbered_lines
-from ..parsers.logs.system_log import parse_system_lines
+from ..parsers.intake import read
 from .figure import Figure, print_table
 
 COMMAND = "python -m lanescope.benchmarks.logs"
@@ -100,8 +99,8 @@ def _measured(path: Path) -> tuple[float, float, int]:
 def _measure(path: Path) -> tuple[float, float, int]:
     before, begun = _peak_mb(), time.perf_counter()
     with path.open("rb") as file:
-        parsed = parse_system_lines(numbered_lines(file))
-    return time.perf_counter() - begun, _peak_mb() - before, len(parsed.readings)
+        readings = sum(len(section.parsed.readings) for section in read(path.name, file) if section.parsed)
+    return time.perf_counter() - begun, _peak_mb() - before, readings
 
 
 def _peak_mb() -> float:

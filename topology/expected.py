@@ -12,12 +12,10 @@ from enum import StrEnum
 
 from ..incident.ids import ComponentId, NodeId, gpu_id
 from ..incident.platforms import Platform
+from .agreement import GTS_OF_GENERATION
 from .claims import Source
 from .components import LinkState
 from .fabric import Fabric
-
-GTS: Mapping[int, float] = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
-"""GT/s of a PCIe generation."""
 
 
 class Standing(StrEnum):
@@ -202,7 +200,7 @@ def _width(gpu: ComponentId, link: LinkState, expected: int, standing: Standing,
 
 
 def _speed_of(gpu: ComponentId, link: LinkState, platform: Platform) -> Iterator[Deviation]:
-    expected = GTS[platform.pcie_generation]
+    expected = GTS_OF_GENERATION[platform.pcie_generation]
     if link.max_speed is None or link.max_speed >= expected:
         return
     reason = "neither the device nor the port above can do more: an older slot or switch"

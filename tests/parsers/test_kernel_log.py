@@ -4,10 +4,10 @@ import tracemalloc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lanescope.parsers.lines import TextLines
 from lanescope.parsers.logs import TOOLS
 from lanescope.parsers.logs.host_events import DiskError, GpuBoard, Segfault
 from lanescope.parsers.logs.kernel_log import KernelLine, OffBus, read_message
-from lanescope.parsers.logs.log_file import numbered_lines
 from lanescope.parsers.logs.log_stamp import Clock, Stamp, split_head, split_stamp
 from lanescope.parsers.logs.nic_events import BondMember, Carrier, NicHealth, NicLink, NicModule, NicTemperature
 from lanescope.parsers.logs.pcie_events import PcieContained, PcieError, PcieErrorBit, PcieLimited, PcieReported
@@ -15,6 +15,7 @@ from lanescope.parsers.logs.sxid import SXid
 from lanescope.parsers.logs.system_log import parse_system_lines, parse_system_log
 from lanescope.parsers.logs.xid import Xid
 from lanescope.parsers.logs.xid_details import LinkRegisters, NvLink5Event, RecoveryChange
+from lanescope.parsers.packed import unpacked
 from lanescope.parsers.parsed import LONGEST_LINE
 
 XID = "NVRM: Xid (PCI:0000:52:00): 48, pid=7062, name=python3, An uncorrectable double bit error"
@@ -329,15 +330,18 @@ def test_a_log_of_several_programs_is_a_syslog():
     assert [tool.name for tool in TOOLS if tool.recognizes(text)] == ["syslog"]
 
 
+def lines_of(data: bytes):
+    return TextLines(unpacked(io.BytesIO(data))).lines()
+
+
 def test_every_log_can_be_read_line_by_line_with_the_same_outcome(captures):
     for text in captures.all("kernel-log/*.log"):
         tool = next(tool for tool in TOOLS if tool.recognizes(text))
-        assert tool.parse_lines(numbered_lines(io.BytesIO(text.encode()))) == tool.parse(text)
+        assert tool.parse_lines(lines_of(text.encode())) == tool.parse(text)
 
 
 def test_an_endless_line_is_cut_and_the_lines_after_it_keep_their_numbers():
-    file = io.BytesIO(b"NVRM: " + b"x" * 3_000_000 + b"\n" + XID.encode() + b"\n")
-    lines = list(numbered_lines(file))
+    lines = list(lines_of(b"NVRM: " + b"x" * 3_000_000 + b"\n" + XID.encode() + b"\n"))
     assert [(number, len(line)) for number, line in lines] == [(1, LONGEST_LINE), (2, len(XID))]
     assert [line.number for line in parse_system_lines(iter(lines)).readings] == [2]
 
