@@ -70,6 +70,14 @@ def test_what_says_nothing_is_named_and_no_traceback(tmp_path: Path) -> None:
     assert "nothing that was read says anything about a fabric" in ended.err
 
 
+def test_a_log_that_says_nothing_of_wiring_is_named_as_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "kern.log"
+    path.write_text("[ 12.5] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.\n")
+    ended = run("topo", path)
+    assert ended.code == 3
+    assert "read: kern.log: kernel log" in ended.err
+
+
 def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "gpus.csv").write_text(CSV)
