@@ -269,8 +269,6 @@ def _tell_topology(options: argparse.Namespace, topology: Any) -> int:
     fabric = topology.fabric
     if topology.exit_code == 3:
         say("nothing that was read says anything about a fabric")
-        for one in topology.used[:20]:
-            say(f"  read: {one}")
     if options.nccl_xml:
         nodes = [str(node) for node in fabric.nodes]
         if options.node is None and len(nodes) != 1:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..evidence.case import entries
-from ..incident.errors import InputError
+from ..incident.errors import EvidenceError, InputError
 from ..incident.events import NodeState
-from ..incident.fold import Incident
 from ..incident.ids import NodeId
 from ..incident.snapshot import NodeView
 from ..parsers.intake import Section, read
@@ -25,6 +23,7 @@ from ..topology.merge import merge
 from ..topology.sources.facts import claims_of
 from ..topology.sources.inventory import claims_of as places_of
 from ..topology.sources.inventory import read_inventory
+from .recorded import Recorded, is_bundle, is_case, recorded_in_bundle, recorded_in_case
 from .session import Session
 
 MOST_FILES = 5_000
@@ -35,9 +34,10 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("lspci", "-vvv"),
 )
 """Read-only commands that say more of the wiring than the collector reads."""
+RECORDED = (*COMMANDS, ("nvidia-smi", "nvlink", "-s"), ("ibstat",))
+"""What is read of a case or bundle: the same, and what else that was collected tells of wiring."""
 PER_COMMAND = 20.0
 """Seconds a command may take."""
-JOURNAL = "journal.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,12 @@ def topology_of_paths(paths: Sequence[Path], inventory: Path | None = None) -> T
     claims: list[NodeClaims] = []
     sections: list[Section] = []
     for path in paths:
-        if (path / JOURNAL).is_file():
-            claims += [claims_of(view) for view in _views(path)]
-        else:
-            sections += _sections(path)
+        for found in _found(path):
+            if isinstance(found, Recorded):
+                claims += [claims_of(view) for view in found.nodes if view.facts]
+                sections += _recorded_sections(found, path)
+            else:
+                sections.append(found)
     root = paths[0].resolve().name if paths[0].is_dir() else paths[0].stem
     gathered = gather(sections, root, claims)
     return _topology([*claims, *gathered.claims], gathered, inventory)
@@ -91,9 +93,10 @@ def topology_of_paths(paths: Sequence[Path], inventory: Path | None = None) -> T
 
 async def topology_of_session(session: Session, inventory: Path | None = None) -> Topology:
     """What live nodes say: their facts, and the outputs of `COMMANDS`, which go into the case as well."""
-    live = [view.id for view in session.snapshot().nodes.values() if view.state is NodeState.LIVE]
-    outputs = await asyncio.gather(*(_outputs(session, node) for node in live))
+    views = session.snapshot().nodes.values()
+    outputs = await asyncio.gather(*(_outputs(session, view.id) for view in views if view.state is NodeState.LIVE))
     sections = [section for node_sections in outputs for section in node_sections]
+    sections += [_silent(view) for view in views if view.state is not NodeState.LIVE]
     claims = [claims_of(view) for view in session.snapshot().nodes.values() if view.facts]
     gathered = await asyncio.to_thread(gather, sections, "node", claims)
     return await asyncio.to_thread(_topology, [*claims, *gathered.claims], gathered, inventory)
@@ -128,36 +131,61 @@ def _read_whole(name: str, node: NodeId, data: bytes) -> list[Section]:
     ]
 
 
-def _views(case: Path) -> Iterable[NodeView]:
-    incident = Incident()
-    for entry in entries(case):
-        incident.apply(entry)
-    return incident.snapshot().nodes.values()
+def _silent(view: NodeView) -> Section:
+    return Section(str(view.id), view.id, None, None, 0, (f"{view.state}: {view.reason}",))
 
 
-def _sections(path: Path) -> Iterator[Section]:
-    """The outputs in a file, or in all files below a folder; links are not followed."""
-    if path.is_file():
+def _recorded_sections(found: Recorded, path: Path) -> Iterator[Section]:
+    """What commands printed on nodes, as if it came from them now."""
+    for event, data in found.outputs:
+        yield from _read_whole(f"{event.node}/{' '.join(event.argv)}", event.node, data)
+    for note in found.notes:
+        yield Section(path.name, "", None, None, 0, (note,))
+
+
+def _found(path: Path) -> Iterator[Section | Recorded]:
+    """What a path holds: cases and bundles wherever they lie, the outputs in all other files; no link is followed."""
+    if is_case(path):
+        yield recorded_in_case(path, RECORDED)
+    elif path.is_file():
         yield from _file(path, path.name)
-    elif not path.is_dir():
+    elif path.is_dir():
+        yield from _folder(path)
+    else:
         raise InputError(f"{path} is neither a file nor a folder; name outputs of tools, or hosts")
-    for number, file in enumerate(_files(path) if path.is_dir() else ()):
+
+
+def _folder(folder: Path) -> Iterator[Section | Recorded]:
+    for number, path in enumerate(_paths(folder)):
         if number == MOST_FILES:
-            yield Section(str(path), "", None, None, 0, (f"only the first {MOST_FILES} files were read",))
+            yield Section(str(folder), "", None, None, 0, (f"only the first {MOST_FILES} files were read",))
             return
-        yield from _file(file, str(file.relative_to(path)))
+        try:
+            if path.is_dir():
+                yield recorded_in_case(path, RECORDED)
+            else:
+                yield from _file(path, str(path.relative_to(folder)))
+        except EvidenceError as error:
+            yield Section(str(path.relative_to(folder)), "", None, None, 0, (str(error),))
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _paths(folder: Path) -> Iterator[Path]:
+    """Files and case folders below a folder."""
     for place, folders, names in os.walk(folder, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        here = sorted(Path(place, name) for name in folders if not name.startswith("."))
+        cases = [path for path in here if is_case(path) and not path.is_symlink()]
+        yield from cases
+        folders[:] = [path.name for path in here if path not in cases]
         for name in sorted(names):
             file = Path(place, name)
             if file.is_file() and not file.is_symlink():
                 yield file
 
 
-def _file(path: Path, name: str) -> Iterator[Section]:
+def _file(path: Path, name: str) -> Iterator[Section | Recorded]:
+    if is_bundle(path):
+        yield recorded_in_bundle(path, RECORDED)
+        return
     try:
         with path.open("rb") as stream:
             yield from read(name, stream)

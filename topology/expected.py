@@ -42,7 +42,7 @@ class Deviation:
 
     component: ComponentId
     what: str
-    """`GPUs`, `NVSwitches`, `NVLinks`, `NICs`, `PCIe width`, `PCIe speed`, `rate`, `platform`."""
+    """`GPUs`, `NVSwitches`, `NVLinks`, `NICs`, `PCIe width`, `PCIe speed`, `rate`, `state`, `device`, `platform`."""
     standing: Standing
     expected: str
     seen: str
@@ -65,6 +65,8 @@ def compare(fabric: Fabric) -> tuple[Deviation, ...]:
             found.extend(_of_node(fabric, node, platform))
         elif fabric.gpus(node):
             found.append(_no_platform(fabric, node))
+        found.extend(_silent(fabric, node))
+        found.extend(_cables(fabric, node))
     return tuple(found)
 
 
@@ -81,7 +83,6 @@ def _of_node(fabric: Fabric, node: NodeId, platform: Platform) -> Iterator[Devia
     yield from _nvlinks(fabric, node, platform)
     yield from _pcie(fabric, node, platform)
     yield from _nics(fabric, node, platform)
-    yield from _cables(fabric, node)
 
 
 def _no_platform(fabric: Fabric, node: NodeId) -> Deviation:
@@ -216,6 +217,25 @@ def _nics(fabric: Fabric, node: NodeId, platform: Platform) -> Iterator[Deviatio
     if 0 < seen < platform.nics:
         reason = "the vendor may build in fewer, or a NIC does not answer: compare with a node of the same kind"
         yield Deviation(node, "NICs", Standing.UNKNOWN, str(platform.nics), str(seen), reason)
+
+
+def _silent(fabric: Fabric, node: NodeId) -> Iterator[Deviation]:
+    """Devices that stand on the bus and answer every read with ones, and GPUs of which NVML tells only the place."""
+    reason = "it is off the bus: see the kernel log for what came before, then power off and on"
+    for part in (*fabric.gpus(node), *fabric.nvswitches(node), *fabric.nics(node)):
+        if fabric.facts(part).get("answers") is False:
+            said = fabric.source_of(part, "answers")
+            yield Deviation(part, "device", Standing.MISSING, "an answer", "ones only", reason, said)
+        elif part.kind == "gpu" and _nvml_is_mute_on(fabric, part):
+            said = fabric.source_of(part, "bus_address")
+            yield Deviation(part, "device", Standing.MISSING, "an answer", "none through NVML", reason, said)
+
+
+def _nvml_is_mute_on(fabric: Fabric, gpu: ComponentId) -> bool:
+    """Whether NVML names the model of other GPUs of the node, and of this one no more than its bus address."""
+    if fabric.source_of(gpu, "bus_address") is not Source.NVML or {"model", "uuid"} & fabric.facts(gpu).keys():
+        return False
+    return any(fabric.source_of(other, "model") is Source.NVML for other in fabric.gpus(gpu.node))
 
 
 def _cables(fabric: Fabric, node: NodeId) -> Iterator[Deviation]:

@@ -8,8 +8,16 @@ from pathlib import PurePath
 
 from ..incident.ids import NodeId
 from ..parsers.infiniband.ibnetdiscover import IbLink, IbNode
+from ..parsers.infiniband.ibstat import Hca, HcaPort
+from ..parsers.infiniband.interface import Interface
 from ..parsers.infiniband.link_line import IbPort
 from ..parsers.intake import Section
+from ..parsers.nccl.topo_xml import NcclC2c, NcclCpu, NcclGpu, NcclLink, NcclNet, NcclPci
+from ..parsers.nvidia_smi.gpu_report import GpuReport
+from ..parsers.nvidia_smi.nvlink import AllInactive, LinkEnd, LinkState
+from ..parsers.nvidia_smi.topo import Affinity, Connection
+from ..parsers.pcie.lspci import PciDevice
+from ..parsers.platform.lldp import Neighbour
 from .claims import CableClaim, Claim, NodeClaims, PartClaim
 from .sources import infiniband, lldp, lspci, nccl, nvidia_smi, topo_matrix
 from .sources.names import names_of, usable
@@ -17,6 +25,11 @@ from .sources.names import names_of, usable
 OF_NODES = (nvidia_smi.claims, topo_matrix.claims, lspci.claims, nccl.claims, lldp.claims, infiniband.node_claims)
 """Everything that reads claims about one node."""
 OF_THE_NETWORK = (IbNode, IbLink, IbPort)
+ABOUT_NODES = (
+    GpuReport, LinkState, LinkEnd, AllInactive, Connection, Affinity, PciDevice, NcclCpu, NcclPci, NcclGpu, NcclLink,
+    NcclC2c, NcclNet, Neighbour, Hca, HcaPort, Interface,
+)  # fmt: skip
+"""What these read."""
 MOST_UNUSED = 200
 
 
@@ -52,13 +65,15 @@ def gather(sections: Iterable[Section], root: str, known: Iterable[NodeClaims] =
                 remarks.setdefault(note if "is known from" in note else f"{section.name}: {note}")
         if section.tool is None or section.parsed is None:
             continue
-        kept = section.parsed.readings
-        fabric = [reading for reading in kept if isinstance(reading, OF_THE_NETWORK)]
+        fabric = [reading for reading in section.parsed.readings if isinstance(reading, OF_THE_NETWORK)]
         network += fabric
-        if len(fabric) < len(kept):
-            readings.setdefault(node_of(section, root), []).extend(kept)
-        unused += _unread(section)
-        (used if kept else unused).append(f"{section.name}: {section.tool.name}{'' if kept else ': says nothing'}")
+        if about := [reading for reading in section.parsed.readings if isinstance(reading, ABOUT_NODES)]:
+            readings.setdefault(node_of(section, root), []).extend(about)
+        if fabric or about:
+            unused += _unread(section)
+            used.append(f"{section.name}: {section.tool.name}")
+        else:
+            unused.append(f"{section.name}: {section.tool.name}: says nothing about the fabric")
     claims = [NodeClaims(node, tuple(_node_claims(node, one, told.get(node, ())))) for node, one in readings.items()]
     wired: list[Claim] = [claim for said in claims for claim in said.claims if _is_network(claim)]
     claims = [NodeClaims(said.node, tuple(one for one in said.claims if not _is_network(one))) for said in claims]

@@ -79,7 +79,7 @@ class _Writer:
             if address := self._fabric.bus_address(part):
                 found.append((address, count - down))
         if not found and (total := self._fabric.lane_count(gpu)):
-            found.append((UNSEEN_SWITCH, total))
+            found.append((UNSEEN_SWITCH, total - list(states.values()).count("down")))
         return [(address, count) for address, count in sorted(found) if count > 0]
 
     def _is_gpu(self, address: str) -> bool:

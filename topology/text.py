@@ -66,7 +66,9 @@ def _node(fabric: Fabric, node: NodeId) -> list[str]:
         rows.append(("NVLink", f"domain {domain} of {len(fabric.domain_nodes(domain))} nodes"))
     rows += [("GPUs", models) for models in [_models(fabric, node)] if models]
     rows += [("NVLink", lanes) for lanes in _lanes(fabric, node)]
+    rows += [("switches", switches) for switches in [_nvswitches(fabric, node)] if switches]
     rows += [("PCIe", line) for line in _pcie(fabric, node)]
+    rows += [("NICs", line) for line in _nics(fabric, node)]
     rows += [("said by", ", ".join(sources)) for sources in [_sources(fabric, node)] if sources]
     return [line for label, value in rows for line in _row(label, value)]
 
@@ -95,6 +97,33 @@ def _lanes_of(fabric: Fabric, gpu: ComponentId) -> str:
     down = [lane for lane, state in fabric.lane_states(gpu).items() if state == "down"]
     lost = f"; link {', '.join(map(str, down))} down" if down else ""
     return f"{fabric.lane_count(gpu)} lanes{over}{to}{lost}"
+
+
+def _nvswitches(fabric: Fabric, node: NodeId) -> str:
+    """`4: nvswitch0 at 0000:83:00.0, ...`; those that were only concluded have no address."""
+    switches = fabric.nvswitches(node)
+    told = (f"{part.name} at {at}" if (at := fabric.bus_address(part)) else part.name for part in switches)
+    return f"{len(switches)}: {', '.join(told)}" if switches else ""
+
+
+def _nics(fabric: Fabric, node: NodeId) -> list[str]:
+    """NICs of which one thing is told, told once: `mlx5_[0-7]: InfiniBand, 400 Gb/s, Active`."""
+    told: dict[str, list[ComponentId]] = {}
+    for nic in fabric.nics(node):
+        told.setdefault(_port(fabric, nic), []).append(nic)
+    return [f"{_names(nics)}: {port}" for port, nics in told.items() if port]
+
+
+def _port(fabric: Fabric, nic: ComponentId) -> str:
+    facts, rail = fabric.facts(nic), fabric.rail_of(nic)
+    rate = facts.get("rate_gbps")
+    words = (
+        str(facts.get("link_layer") or ""),
+        f"{rate:g} Gb/s" if isinstance(rate, int | float) else "",
+        str(facts.get("state") or ""),
+        f"rail {rail}" if rail is not None else "",
+    )
+    return ", ".join(filter(None, words))
 
 
 def _pcie(fabric: Fabric, node: NodeId) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from .conftest import Fleet
-from .program import run
+from .program import Ended, run
 from .test_documents import errors_of
 
 CSV = """index, name, pci.bus_id, pcie.link.width.current, pcie.link.width.max
@@ -59,6 +59,30 @@ def test_the_case_of_a_session_is_a_path_too_and_gives_ncclls_file(fleet: Fleet,
     assert len(ElementTree.fromstring(ended.out).findall(".//gpu")) == 8
 
 
+def test_a_bundle_is_a_path_too_with_what_its_commands_printed(collected: tuple[Ended, Path]) -> None:
+    ended = run("topo", collected[1], "--json")
+    assert ended.code == 0, ended.err
+    document = json.loads(ended.out)
+    assert len([part for part in document["fabric"]["parts"] if part["kind"] == "gpu"]) == 8
+    assert "sim1/lspci -vvv: lspci" in document["used"]
+
+
+def test_cases_and_bundles_in_a_folder_are_read_as_such_and_a_torn_one_is_named(
+    collected: tuple[Ended, Path], tmp_path: Path
+) -> None:
+    whole = collected[1].read_bytes()
+    (tmp_path / "torn.evb.zip").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "whole.evb.zip").write_bytes(whole)
+    document = json.loads(run("topo", tmp_path, "--json").out)
+    assert len([part for part in document["fabric"]["parts"] if part["kind"] == "gpu"]) == 8
+    assert any(note.startswith("torn.evb.zip: ") for note in document["unused"])
+
+
+def test_a_node_that_does_not_answer_is_listed_with_why(fleet: Fleet, tmp_path: Path) -> None:
+    document = json.loads(run("topo", "-F", fleet.ssh_config, "sim[1-2]", "--json", "--cases", tmp_path).out)
+    assert any(note.startswith("sim2: ") for note in document["unused"])
+
+
 def test_what_says_nothing_is_named_and_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "core").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(5000))
     (tmp_path / "nvidia-smi-q.txt").write_text("no such file or directory\n")
@@ -75,7 +99,7 @@ def test_a_log_that_says_nothing_of_wiring_is_named_as_what_it_is(tmp_path: Path
     path.write_text("[ 12.5] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.\n")
     ended = run("topo", path)
     assert ended.code == 3
-    assert "read: kern.log: kernel log" in ended.err
+    assert "kern.log: kernel log: says nothing about the fabric" in ended.out
 
 
 def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:

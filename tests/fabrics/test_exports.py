@@ -64,6 +64,14 @@ def test_nvlinks_that_are_down_are_not_given_to_nccl():
     assert root.find(".//nvlink").get("count") == "3"
 
 
+def test_nor_those_whose_far_end_nobody_tells():
+    node = NodeId("n")
+    part = PartClaim(gpu_id(node, 0), "gpu", Source.NVML, {"bus_address": "0000:19:00.0"})
+    lanes = [LaneClaim(gpu_id(node, 0), lane, Source.NVIDIA_SMI, up=lane != 7) for lane in range(18)]
+    root = ElementTree.fromstring(nccl_xml(merge([NodeClaims(node, (part, *lanes))]), "n"))
+    assert root.find(".//nvlink").get("count") == "17"
+
+
 def test_a_node_that_is_not_there_or_has_no_addresses_is_refused(fleet):
     with pytest.raises(InputError, match="gpu001"):
         nccl_xml(fleet, "gpu999")
@@ -105,6 +113,13 @@ def test_a_contradiction_stands_in_the_report():
     assert "n/gpu0: uuid: NVML says NVML, nvidia-smi says NVIDIA_SMI" in text(
         merge([NodeClaims(NodeId("n"), tuple(claims))]), ()
     )
+
+
+def test_nvswitches_and_what_nics_say_of_their_ports_stand_in_the_report():
+    switches = text(fabric_of_captures("pcie/lspci-vvv-h100-hgx-xe9680.txt"), ())
+    assert "4: nvswitch0 at 0000:83:00.0" in switches
+    nic = text(fabric_of_captures("infiniband/ibstat-mlx4-port1-polling-port2-disabled.txt"), ())
+    assert "mlx4_0: InfiniBand, Down" in nic
 
 
 # For other programs

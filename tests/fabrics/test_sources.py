@@ -9,7 +9,7 @@ from lanescope.topology.claims import Source
 from lanescope.topology.merge import merge
 from lanescope.topology.sources.inventory import claims_of, read_inventory
 
-from .gathering import fabric_of_texts, gathered
+from .gathering import capture, fabric_of_captures, fabric_of_texts, gathered
 
 CSV = """index, name, pci.bus_id, uuid, pcie.link.width.current, pcie.link.width.max
 0, NVIDIA H100 80GB HBM3, 00000000:19:00.0, GPU-00000000-0000-0000-0000-000000000001, 16, 16
@@ -186,3 +186,27 @@ def test_a_mistake_in_an_inventory_names_file_and_key(tmp_path, text, word):
     with pytest.raises(InputError, match=word) as raised:
         claims_of(read_inventory(path), path, [])
     assert str(path) in str(raised.value)
+
+
+# Who said it, and what nobody used
+
+
+def test_a_switch_that_iblinkinfo_shows_is_not_put_in_the_mouth_of_ibnetdiscover():
+    line = "SW    51 12 0x946dae03006a0df6 4x NDR - CA    78  1 0x1070fd0300c0ffee ( 'leaf-1' - 'gpu-9 mlx5_4' )\n"
+    discovered = fabric_of_texts(("ports.txt", line))
+    linked = fabric_of_captures("infiniband/iblinkinfo-edr-sb7700.txt")
+    assert discovered.source_of("leaf-1", "guid") is Source.IBNETDISCOVER
+    assert {linked.source_of(switch, "lid") for switch in linked.netswitches} == {Source.IBLINKINFO}
+
+
+def test_an_output_that_tells_of_no_wiring_is_listed_as_not_used():
+    found = gathered(("k.txt", capture("kernel-log/dmesg-mlx5-link-flap-bond-roce.log")))
+    assert found.used == ()
+    assert any("k.txt" in note and "says nothing about the fabric" in note for note in found.unused)
+
+
+def test_lspci_names_the_model_where_nobody_else_does_and_nvidia_smi_goes_before_it():
+    assert fabric_of_texts(("lspci.txt", lspci())).facts("n/gpu0")["model"] == "H100 SXM5 80GB"
+    both = fabric_of_texts(("gpus.csv", CSV.format(width=16)), ("lspci.txt", lspci()))
+    assert both.facts("n/gpu0")["model"] == "NVIDIA H100 80GB HBM3"
+    assert both.contradictions == ()

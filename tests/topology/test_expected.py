@@ -154,3 +154,38 @@ def test_a_cable_that_is_down_or_slower_than_both_ends_can_be_is_told(facts, exp
     network = NodeClaims(None, (PartClaim(leaf, "netswitch", Source.IBLINKINFO), cable))
     found = [(one.what, one.standing) for one in compare(merge([node, network])) if one.standing.is_fault]
     assert found == expected
+
+
+# What is so on any board
+
+
+def test_a_cable_below_what_its_ends_can_is_downgraded_on_a_node_of_no_known_platform():
+    wire = CableClaim(
+        ComponentId("n/mlx5_0"),
+        1,
+        ComponentId("leaf-1"),
+        12,
+        Source.IBLINKINFO,
+        {"rate_gbps": 10.0, "max_rate_gbps": 120.0},
+    )
+    (found,) = compare(merge([NodeClaims(None, (wire,))]))
+    assert (found.standing, found.expected, found.seen) == (Standing.DOWNGRADED, "120 Gb/s", "10 Gb/s")
+
+
+def test_a_device_that_answers_with_ones_only_is_missing():
+    gone = PartClaim(gpu_id(NODE, 0), "gpu", Source.LSPCI, {"bus_address": "0000:19:00.0", "answers": False})
+    found = [one for one in compare(merge([NodeClaims(NODE, (gone,))])) if one.what == "device"]
+    assert [(one.component, one.standing, one.source) for one in found] == [
+        ("n/gpu0", Standing.MISSING, Source.LSPCI),
+    ]
+
+
+def test_a_gpu_of_which_nvml_tells_only_the_place_is_missing_where_it_tells_more_of_the_others():
+    parts = [
+        PartClaim(gpu_id(NODE, number), "gpu", Source.NVML, {"bus_address": f"0000:1{number}:00.0", **more})
+        for number, more in enumerate([{"model": "NVIDIA H100 80GB HBM3"}, {}])
+    ]
+    assert [one.component for one in compare(merge([NodeClaims(NODE, tuple(parts))])) if one.what == "device"] == [
+        "n/gpu1"
+    ]
+    assert [one for one in compare(merge([NodeClaims(NODE, tuple(parts[1:]))])) if one.what == "device"] == []

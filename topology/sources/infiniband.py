@@ -56,17 +56,21 @@ def network_claims(readings: Iterable[object], known: Mapping[str, ComponentId])
     fabric = _Seen(known)
     for reading in seen:
         if isinstance(reading, IbPort | IbNode) and reading.guid and reading.name:
-            fabric.meet(reading.guid, reading.name, reading.kind)
+            fabric.meet(reading.guid, reading.name, reading.kind, _source(reading))
     for reading in seen:
         match reading:
             case IbNode():
-                fabric.meet(reading.guid, reading.name, reading.kind)
+                fabric.meet(reading.guid, reading.name, reading.kind, Source.IBNETDISCOVER)
                 fabric.lids[reading.guid] = reading.lid
             case IbLink():
                 fabric.link(reading)
             case IbPort():
                 fabric.port(reading)
     yield from fabric.claims()
+
+
+def _source(reading: IbPort | IbNode) -> Source:
+    return Source.IBLINKINFO if isinstance(reading, IbPort) else Source.IBNETDISCOVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,33 +93,36 @@ class _Seen:
     lids: dict[str, int | None] = field(default_factory=dict)
     guids: dict[str, str] = field(default_factory=dict)
     cables: list[_Cable] = field(default_factory=list)
+    sources: dict[str, Source] = field(default_factory=dict)
+    """Who named an end first."""
 
-    def meet(self, guid: str | None, name: str | None, kind: str | None) -> str:
+    def meet(self, guid: str | None, name: str | None, kind: str | None, source: Source) -> str:
         """Note an end; returns its key."""
         key = guid or self.guids.get(name or "") or name or ""
         if guid and name:
             self.guids.setdefault(name, guid)
         if key and key not in self.parts and not is_aggregation_node(name):
             self.titles[key] = name or ""
+            self.sources[key] = source
             self.parts[key] = self.known.get(key) or _part(guid, name, kind)
         return key
 
     def link(self, link: IbLink) -> None:
-        here = self.meet(link.guid, link.guid_name, link.kind)
+        here = self.meet(link.guid, link.guid_name, link.kind, Source.IBNETDISCOVER)
         if link.peer_guid is None or link.peer_port is None:
             return
-        there = self.meet(link.peer_guid, link.peer_name, link.peer_kind)
+        there = self.meet(link.peer_guid, link.peer_name, link.peer_kind, Source.IBNETDISCOVER)
         told: dict[str, Value | None] = {"width": link.width, "state": "active"}
         if link.speed and link.speed in LANE_GBPS and link.width:
             told |= {"lane_gbps": LANE_GBPS[link.speed], "rate_gbps": LANE_GBPS[link.speed] * link.width}
         self.cables.append(_Cable(here, link.port, there, link.peer_port, Source.IBNETDISCOVER, _known(told)))
 
     def port(self, port: IbPort) -> None:
-        here = self.meet(port.guid, port.name, port.kind)
+        here = self.meet(port.guid, port.name, port.kind, Source.IBLINKINFO)
         self.lids.setdefault(here, port.lid)
         if port.peer_port is None or not (port.peer_guid or port.peer_name):
             return
-        there = self.meet(port.peer_guid, port.peer_name, None)
+        there = self.meet(port.peer_guid, port.peer_name, None, Source.IBLINKINFO)
         told: dict[str, Value | None] = {"width": port.width, "lane_gbps": port.lane_gbps, "state": port.state}
         if port.width and port.lane_gbps:
             could = (port.could_be_width or port.width) * (port.could_be_gbps or port.lane_gbps)
@@ -128,13 +135,13 @@ class _Seen:
         leaves = {end for cable in self.cables for end in (cable.here, cable.there) if self._beside_nic(cable)}
         for key, part in self.parts.items():
             if "/" in part:
-                yield PartClaim(part, "nic", Source.IBNETDISCOVER, {"node_guid": key} if key in self.lids else {})
+                yield PartClaim(part, "nic", self.sources[key], {"node_guid": key} if key in self.lids else {})
                 continue
             told: dict[str, Value | None] = {
                 "title": self.titles[key] or None, "guid": key if _is_guid(key) else None, "lid": self.lids.get(key),
                 "tier": "leaf" if key in leaves else "spine" if key in wired else None,
             }  # fmt: skip
-            yield PartClaim(part, "netswitch", Source.IBNETDISCOVER, _known(told))
+            yield PartClaim(part, "netswitch", self.sources[key], _known(told))
         for cable in self.cables:
             if cable.here in self.parts and cable.there in self.parts:
                 here, there = self.parts[cable.here], self.parts[cable.there]

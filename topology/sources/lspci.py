@@ -8,16 +8,15 @@ from ...incident.ids import ComponentId, bridge_id
 from ...parsers.pcie.lspci import PciDevice
 from ..claims import ChainClaim, Claim, PartClaim, PcieClaim, Source, Value
 from .names import Names
+from .pci_chains import chains_of
 
-DEEPEST = 16
-"""Bridges above one device at most; more is a loop in what was printed."""
 LEADS_UP = "Upstream Port"
 
 
 def claims(readings: Iterable[object], names: Names) -> Iterator[Claim]:
     """What one list says."""
     devices = {reading.address: reading for reading in readings if isinstance(reading, PciDevice)}
-    above = {bus(device): device for device in devices.values() if device.secondary is not None}
+    chains = chains_of(devices.values())
     bridges: dict[str, PciDevice] = {}
     for device in devices.values():
         part = names.at(device.address)
@@ -25,7 +24,7 @@ def claims(readings: Iterable[object], names: Names) -> Iterator[Claim]:
             continue
         yield PartClaim(part, part.kind if part.kind in ("gpu", "nvswitch") else "nic", Source.LSPCI, _facts(device))
         if part.kind != "nvswitch":
-            chain = _chain(device, above)
+            chain = chains[device.address]
             bridges |= {bridge.address: bridge for bridge in chain}
             yield from _links(part, device, chain)
     for bridge in bridges.values():
@@ -33,26 +32,7 @@ def claims(readings: Iterable[object], names: Names) -> Iterator[Claim]:
             yield PcieClaim(bridge_id(names.node, bridge.address), Source.LSPCI, link)
 
 
-def bus(bridge: PciDevice) -> tuple[str, int | None]:
-    """Domain and number of the bus below a bridge."""
-    return bridge.address[:4], bridge.secondary
-
-
-def _chain(device: PciDevice, above: Mapping[tuple[str, int | None], PciDevice]) -> list[PciDevice]:
-    """Bridges from the root port down; empty where one of them was not printed."""
-    chain: list[PciDevice] = []
-    below = device
-    while len(chain) < DEEPEST:
-        bridge = above.get((below.address[:4], int(below.address[5:7], 16)))
-        if bridge is None or bridge is below:
-            break
-        chain.insert(0, bridge)
-        below = bridge
-    is_whole = bool(chain) and (chain[0].port_type == "Root Port" or chain[0].address[5:7] == "00")
-    return chain if is_whole else []
-
-
-def _links(part: ComponentId, device: PciDevice, chain: list[PciDevice]) -> Iterator[Claim]:
+def _links(part: ComponentId, device: PciDevice, chain: tuple[PciDevice, ...]) -> Iterator[Claim]:
     if chain or device.numa is not None:
         yield ChainClaim(part, Source.LSPCI, tuple(bridge.address for bridge in chain), device.numa)
     if link := _link(device):
@@ -60,7 +40,17 @@ def _links(part: ComponentId, device: PciDevice, chain: list[PciDevice]) -> Iter
 
 
 def _facts(device: PciDevice) -> Mapping[str, Value]:
-    return {"bus_address": device.address}
+    told: dict[str, Value] = {"bus_address": device.address}
+    if model := _model(device.name):
+        told["model"] = model
+    if not device.answers:
+        told["answers"] = False
+    return told
+
+
+def _model(name: str) -> str:
+    """`H100 SXM5 80GB` of `NVIDIA Corporation GH100 [H100 SXM5 80GB]`, `ConnectX-7` of `MT2910 Family [ConnectX-7]`."""
+    return name.rpartition("[")[2].partition("]")[0].strip() if name.endswith("]") else ""
 
 
 def _link(device: PciDevice) -> dict[str, Value]:

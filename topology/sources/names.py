@@ -18,6 +18,7 @@ from ...parsers.nvidia_smi.gpu_report import GpuReport
 from ...parsers.nvidia_smi.nvlink import LinkEnd
 from ...parsers.pcie.lspci import PciDevice
 from ..claims import Claim, PartClaim
+from .nic_names import names_by_closeness
 
 NVIDIA, MELLANOX = "10de", "15b3"
 GPU_CLASSES = ("0300", "0302")
@@ -84,8 +85,10 @@ class _Census:
             self.known_switches[address] = claim.part
 
     def taken(self, readings: Iterable[object]) -> Names:
-        for reading in readings:
+        heard = list(readings)
+        for reading in heard:
             self._hear(reading)
+        self._join(heard)
         names = Names(self.node, gpus=self._numbered_gpus())
         switches = sorted((self.switches | (self.far_ends - self.gpus)) - self.known_switches.keys())
         first = max((switch.number for switch in self.known_switches.values()), default=-1) + 1
@@ -143,6 +146,13 @@ class _Census:
                 self.switches.add(device.address)
         elif device.class_id in NIC_CLASSES or device.class_name in ("Infiniband controller", "Ethernet controller"):
             self.nics.add(device.address)
+
+    def _join(self, readings: Iterable[object]) -> None:
+        """Give NICs at an address the names by which `topo -m` calls them."""
+        gpus = {part.number: address for address, part in self._numbered_gpus().items()}
+        unnamed = sorted(self.nics - self.nic_names.keys())
+        for address, name in names_by_closeness(readings, gpus, unnamed, self.nic_names.values()).items():
+            self._nic(address, name.lower() if name.startswith("NIC") else name)
 
     def _numbered_gpus(self) -> dict[str, ComponentId]:
         """By index where told; the others take the free numbers in the order of their addresses."""
