@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..tool import Tool
 from . import (
     ethtool,
+    ethtool_settings,
     ibdiagnet,
     iblinkinfo,
     ibnetdiscover,
@@ -34,6 +35,7 @@ TOOLS: tuple[Tool, ...] = (
     ibswinfo.TOOL,
     mlxlink.TOOL,
     ethtool.TOOL,
+    ethtool_settings.TOOL,
     show_gids.TOOL,
     ip_link.TOOL,
     sysfs_files.LINES,

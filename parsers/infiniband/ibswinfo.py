@@ -75,7 +75,7 @@ _PASSED_OVER = ("revision",)
 
 
 def parse_ibswinfo(text: str) -> Parsed[SwitchInfo | SwitchPsu | SwitchFan]:
-    """Read one switch; a number that is none is noted as unread and missing."""
+    """Read all switches; a title begins one. A number that is none is noted as unread and missing."""
     return _Reader(Parsed()).read(text)
 
 
@@ -88,23 +88,32 @@ class _Reader:
     fans: list[SwitchFan] = field(default_factory=list)
 
     def read(self, text: str) -> Parsed[SwitchInfo | SwitchPsu | SwitchFan]:
+        titled = False
         for number, line in numbered(without_escapes(text)):
             row = _ROW.fullmatch(line)
             if row and self._take(line, row[1], row[2].strip()):
                 continue
             if _RULE.fullmatch(line):
                 self.psu = None
-            elif not row and line.strip() and not self.switch and not self.psus:
+                titled = line.startswith("=") and not titled
+                continue
+            if titled and not row and line.strip():
+                self._finish()
                 self.switch["title"] = line.strip()
             elif line.strip() and not prompt_of(line):
                 self.parsed.cannot_read(number, line)
+        self._finish()
+        return self.parsed
+
+    def _finish(self) -> None:
+        """Give what was read of one switch, and forget it."""
         if self.switch:
             self.parsed.add(SwitchInfo(**self.switch))  # type: ignore[arg-type]
         for number, values in self.psus.items():
             self.parsed.add(SwitchPsu(number=number, **values))  # type: ignore[arg-type]
         for fan in self.fans:
             self.parsed.add(fan)
-        return self.parsed
+        self.switch, self.psus, self.psu, self.fans = {}, {}, None, []
 
     def _take(self, line: str, name: str, value: str) -> bool:
         """Keep a row; False where it says something that can't be used."""

@@ -75,6 +75,8 @@ class MlxlinkReport:
 _ROW = re.compile(r"([A-Za-z][\w ().\[\]/%-]{1,60}?)\s{0,40}: ?(.{0,300})")
 _LIMITED = re.compile(r"(-?\d{1,6}(?:\.\d{1,3})?) \[(-?\d{1,6}(?:\.\d{1,3})?)\.\.(-?\d{1,6}(?:\.\d{1,3})?)\]")
 _RATE = re.compile(r"(\d{1,2}(?:\.\d{1,4})?)E-(\d{1,3})", re.IGNORECASE)
+_WIDTH = re.compile(r"(\d{1,2})x")
+_COUNT = re.compile(r"\d{1,20}")
 _HEADING = re.compile(r"[A-Z][\w ()/-]{3,60}(?:Info|Information)?\s{0,8}")
 _RULE = re.compile(r"-{3,120}\s{0,8}")
 _MARKS = re.compile(
@@ -101,21 +103,38 @@ _RATES = {
 }  # fmt: skip
 
 
+@dataclass(slots=True)
+class _Draft:
+    """What was read so far of one report."""
+
+    names: set[str] = field(default_factory=set)
+    """Of the rows that were there."""
+    values: dict[str, object] = field(default_factory=dict)
+    missing: dict[str, Missing] = field(default_factory=dict)
+    other: dict[str, str] = field(default_factory=dict)
+
+    def finish(self, parsed: Parsed[MlxlinkReport]) -> None:
+        if self.values or self.other or self.missing:
+            parsed.add(MlxlinkReport(**self.values, missing=self.missing, other=self.other))  # type: ignore[arg-type]
+
+
 def parse_mlxlink(text: str) -> Parsed[MlxlinkReport]:
-    """Read one report, or what is there of it."""
+    """Read all reports; a row that is there already begins the next."""
     parsed = Parsed[MlxlinkReport]()
-    values: dict[str, object] = {}
-    other: dict[str, str] = {}
-    missing: dict[str, Missing] = {}
+    draft = _Draft()
     for number, line in numbered(without_escapes(text)):
         row = _ROW.fullmatch(line.strip())
         if row:
-            if not _take(row[1].strip(), row[2].strip(), values, missing, other):
+            name = row[1].strip()
+            if name in draft.names:
+                draft.finish(parsed)
+                draft = _Draft()
+            draft.names.add(name)
+            if not _take(name, row[2].strip(), draft.values, draft.missing, draft.other):
                 parsed.cannot_read(number, line, "no value of the kind that stands here")
         elif line.strip() and not _RULE.fullmatch(line) and not _HEADING.fullmatch(line) and not prompt_of(line):
             parsed.cannot_read(number, line)
-    if values or other or missing:
-        parsed.add(MlxlinkReport(**values, missing=missing, other=other))  # type: ignore[arg-type]
+    draft.finish(parsed)
     return parsed
 
 
@@ -136,10 +155,9 @@ def _take(name: str, value: str, values: dict[str, object], missing: dict[str, M
     elif name == "Temperature [C]":
         return _temperature(value, values)
     elif name == "Width":
-        values["width"] = int(value[:-1]) if value[:-1].isdecimal() and len(value) < 5 else None
+        return _width(value, values)
     elif name == "Raw Physical Errors Per Lane":
-        lanes = [lane.strip() for lane in value.split(",")]
-        values["raw_errors_per_lane"] = tuple(int(lane) for lane in lanes if lane.isdecimal() and len(lane) < 21)
+        return _lanes(value, values)
     else:
         return _rate(_RATES[name], value, values)
     return True
@@ -153,6 +171,23 @@ def _number(name: str, value: str, values: dict[str, object]) -> bool:
     if number is None or (name in _COUNTS and not number.is_integer()):
         return False
     values[_NUMBERS.get(name) or _COUNTS[name]] = int(number) if name in _COUNTS else number
+    return True
+
+
+def _width(value: str, values: dict[str, object]) -> bool:
+    """`4x`."""
+    found = _WIDTH.fullmatch(value)
+    if found:
+        values["width"] = int(found[1])
+    return found is not None
+
+
+def _lanes(value: str, values: dict[str, object]) -> bool:
+    """`0,0,0,0`: all of them or none, since their order tells the lane."""
+    lanes = [lane.strip() for lane in value.split(",")]
+    if not all(_COUNT.fullmatch(lane) for lane in lanes):
+        return False
+    values["raw_errors_per_lane"] = tuple(int(lane) for lane in lanes)
     return True
 
 

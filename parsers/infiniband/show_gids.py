@@ -49,13 +49,15 @@ _MARKS = re.compile(r"^[ \t]{0,8}DEV[ \t]{1,12}PORT[ \t]{1,12}INDEX[ \t]{1,12}GI
 def parse_show_gids(text: str) -> Parsed[Gid]:
     """Read all entries; a count that differs from what was read is noted on its line."""
     parsed = Parsed[Gid]()
+    before = 0
     for number, line in numbered(without_escapes(text)):
         if found := _ROW.fullmatch(line):
             device, port, index, gid, ipv4, version, netdev = found.groups()
             parsed.add(Gid(device, int(port), int(index), gid.lower(), ipv4, version, netdev))
         elif found := _FOUND.fullmatch(line):
-            if int(found[1]) != len(parsed.readings):
-                parsed.cannot_read(number, line, f"{len(parsed.readings)} were read")
+            read, before = len(parsed.readings) - before, len(parsed.readings)
+            if int(found[1]) != read:
+                parsed.cannot_read(number, line, f"{read} were read")
         elif not _HEADING.fullmatch(line) and not _RULE.fullmatch(line) and line.strip() and not prompt_of(line):
             parsed.cannot_read(number, line)
     return parsed

@@ -16,7 +16,7 @@ from ..parsed import Missing, Parsed, numbered
 from ..pci import bus_address
 from ..plain import prompt_of, without_escapes
 from ..tool import Tool
-from ..value import integer_of
+from ..value import integer_of, missing_of
 from .counters import PortCounter, saturating
 from .ibstat import Hca, HcaPort
 from .interface import Interface
@@ -34,9 +34,10 @@ _DEVICE = re.compile(
 _NETDEV = re.compile(
     r"/sys/(?:.{0,200}?/)??(?:(?P<address>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])/)?net/(?P<name>[\w.@-]{1,40})/(?P<rest>[\w/.-]{1,80})"
 )
+_COUNT = re.compile(r"\d{1,20}")
 _OF_PORT = re.compile(r"ports/(\d{1,3})/(state|phys_state|rate|link_layer|lid|sm_lid|lid_mask_count)")
 _COUNTER = re.compile(r"ports/(\d{1,3})/(counters|hw_counters)/([\w.-]{1,64})")
-_GREP_MARKS = re.compile(r"^/sys/(?:class/infiniband|bus/pci/devices|devices)/[^\n]{3,250}:", re.MULTILINE)
+_GREP_MARKS = re.compile(r"^/sys/[^\s\"]{0,250}/(?:infiniband|net)/[^\s\":]{1,64}/[^\s\":]{1,200}:", re.MULTILINE)
 _JSON_MARKS = re.compile(
     r"\A\s{0,40}\{\s{0,8}\"(?:/sys/(?:bus|class|devices)/|intf_status\"\s{0,4}:|link_speed\"\s{0,4}:)"
 )
@@ -48,8 +49,9 @@ def parse_sysfs_lines(text: str) -> Parsed[SysfsReading]:
     files: dict[str, str] = {}
     for number, line in numbered(without_escapes(text)):
         path, found, value = _split(line)
-        if found and len(files) < MOST_FILES:
+        if found and len(files) < MOST_FILES and (_DEVICE.fullmatch(path) or _NETDEV.fullmatch(path)):
             files.setdefault(path, value)
+            _note_valueless(path, value, number, line, parsed)
         elif line.strip() and not prompt_of(line):
             parsed.cannot_read(number, line)
     for reading in _readings(files):
@@ -63,6 +65,8 @@ def parse_sysfs_manifest(text: str) -> Parsed[SysfsReading]:
     for document in read_document(text, parsed, "{"):
         manifest = as_dict(document)
         files = {path: value for path, value in manifest.items() if path.startswith("/sys/") and isinstance(value, str)}
+        for path, value in files.items():
+            _note_valueless(path, value, 1, path, parsed)
         for reading in (*_readings(files), *_interfaces(manifest)):
             parsed.add(reading)
     return parsed
@@ -74,6 +78,19 @@ def _split(line: str) -> tuple[str, bool, str]:
     if not found or line[found.end() : found.end() + 1] != ":":
         return line, False, ""
     return found[0], True, line[found.end() + 1 :]
+
+
+def _note_valueless(path: str, value: str, number: int, line: str, parsed: Parsed[SysfsReading]) -> None:
+    """Note a counter that has no value: `N/A (no PMA)` is the kernel's word, anything else can't be read."""
+    found = _DEVICE.fullmatch(path)
+    counter = _COUNTER.fullmatch(found["rest"]) if found else None
+    value = value.strip()
+    if not found or not counter or _COUNT.fullmatch(value):
+        return
+    if missing_of(value[:40]) or value.startswith("N/A"):
+        parsed.not_applicable(f"{found['device']} port {counter[1]} {counter[3]}", value or "empty")
+    else:
+        parsed.cannot_read(number, line, "is no count")
 
 
 def _readings(files: Mapping[str, str]) -> Iterator[SysfsReading]:
@@ -101,7 +118,7 @@ def _device(device: str, known: Mapping[str, str], address: str | None) -> Itera
     for rest, value in known.items():
         if found := _OF_PORT.fullmatch(rest):
             ports.setdefault(int(found[1]), {})[found[2]] = value
-        elif (found := _COUNTER.fullmatch(rest)) and value.isdecimal() and len(value) < 21:
+        elif (found := _COUNTER.fullmatch(rest)) and _COUNT.fullmatch(value):
             counters.append(
                 PortCounter(found[3], saturating(found[3], int(value), found[2]), int(found[1]), found[2], device)
             )
