@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -49,6 +49,12 @@ class DemoFleet:
     async def run_tasks(self, node: NodeId, tasks: Sequence[Task], deadline: float) -> tuple[TaskOutput, ...]:
         """On the node, as soon as there is one."""
         return await self._up().run_tasks(node, tasks, deadline)
+
+    async def run_joint(
+        self, tasks: Mapping[NodeId, Sequence[Task]], deadline: float
+    ) -> Mapping[NodeId, tuple[TaskOutput, ...]]:
+        """On several nodes, as soon as there are some."""
+        return await self._up().run_joint(tasks, deadline)
 
     async def close(self) -> None:
         """End what runs on the nodes, then the nodes."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Iterable, Sequence
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ..incident.errors import InputError
+from ..incident.errors import InputError, LanescopeError
 from ..incident.ids import NodeId
 from ..incident.source import CommandOutput, Task, TaskOutput
 from ..incident.source import Intake as Item
@@ -84,6 +85,21 @@ class SshSource:
         """Run tasks at once in the node's warm probe worker; raises Busy, ProbeError or NodeError."""
         self._link(node)
         return await self._workers[node].run(tasks, deadline)
+
+    async def run_joint(
+        self, tasks: Mapping[NodeId, Sequence[Task]], deadline: float
+    ) -> Mapping[NodeId, tuple[TaskOutput, ...]]:
+        """Run tasks on several nodes at once; what fails on one is the error of its own tasks."""
+        found = await asyncio.gather(*(self._settled(node, mine, deadline) for node, mine in tasks.items()))
+        return dict(zip(tasks, found, strict=True))
+
+    async def _settled(self, node: NodeId, tasks: Sequence[Task], deadline: float) -> tuple[TaskOutput, ...]:
+        started = time.time()
+        try:
+            return await self.run_tasks(node, tasks, deadline)
+        except LanescopeError as error:
+            ended = time.time()
+            return tuple(TaskOutput(task.id, (), started, ended, error=str(error), code=error.code) for task in tasks)
 
     def retry(self, node: NodeId) -> None:
         """Connect again to a node that waits for a person."""

@@ -14,6 +14,7 @@ LanescopeError                 str() is one sentence for the operator: what was 
 │   ├── Busy                   somebody else holds the node, or compute processes run on it
 │   ├── Denied                 the operator or the node said no
 │   ├── Deadline               it did not end in time
+│   ├── NotTested              the node lacks what the probe needs; names it
 │   └── Unparsable             it answered something that is no measurement
 └── EvidenceError              a bundle can't be believed or opened
     ├── Altered                bytes differ from what was sealed
@@ -106,6 +107,12 @@ class Deadline(ProbeError):
     """It did not end in time."""
 
     code = "deadline"
+
+
+class NotTested(ProbeError):
+    """The node lacks what the probe needs; the sentence names it, and the package it comes in."""
+
+    code = "not-tested"
 
 
 class Unparsable(ProbeError):

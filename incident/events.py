@@ -191,6 +191,28 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     """Probing time it is expected to take."""
 
+    @property
+    def nodes(self) -> tuple[NodeId, ...]:
+        """The nodes it runs on, `node` first."""
+        return tuple(dict.fromkeys((self.node, *(target.node for target in self.targets))))
+
+
+class SearchBegan(JournalEvent, frozen=True, kw_only=True):
+    """A search for a faulty part began: with the trials that follow, all that its belief is computed from."""
+
+    nodes: tuple[NodeId, ...]
+    probes: tuple[str, ...]
+    """Names of the probes it may run."""
+    priors: dict[str, float]
+    """Nats that standing counters and findings give a part."""
+    unusable: tuple[ComponentId, ...]
+    """GPUs and NICs that no trial may aim at."""
+    budget: float
+    """Probing seconds."""
+    seed: int
+    first_round: int
+    """Number of the first round that belongs to it."""
+
 
 class RoundPlanned(JournalEvent, frozen=True, kw_only=True):
     """Disjoint trials that run at once, proposed to the operator."""
@@ -218,7 +240,7 @@ class TrialEnded(JournalEvent, frozen=True, kw_only=True):
     trial: Trial
     round: int
     windows: tuple[float, ...]
-    """GB/s of each sub-window; empty when it failed."""
+    """GB/s of each sub-window (microseconds for a latency); empty when it failed or measures none."""
     moves: tuple[CounterMove, ...]
     """Every counter read at the trial's edges on the parts it loaded, also those that stood still."""
     started: float
@@ -227,6 +249,10 @@ class TrialEnded(JournalEvent, frozen=True, kw_only=True):
     """Time it took by the node's own clock, launch included; of a simulated node the simulated seconds."""
     measured_by: str = ""
     """The program and its version that measured."""
+    check: str = ""
+    """Of a probe that checks data or a state: `good` or `wrong`; empty for one that only measures."""
+    detail: str = ""
+    """One sentence: what the check found, or what was measured besides."""
     error: str = ""
     """One sentence; empty when it was measured."""
     code: str = ""
@@ -310,6 +336,7 @@ AnyJournalEvent: TypeAlias = (
     | CommandEnded
     | FindingRaised
     | FindingCleared
+    | SearchBegan
     | RoundPlanned
     | Consented
     | TrialEnded

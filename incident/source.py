@@ -35,6 +35,8 @@ class Task:
     """File name in `fleet/node/`, without `.py`: `cuda_copy`."""
     arguments: Mapping[str, Any]
     """Plain JSON values, checked by the program."""
+    joint: str = ""
+    """Tasks of one name, on whatever nodes, are one trial: what one of them tells, the others are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,13 @@ class Source(Protocol):
 
         Raises Busy when somebody else holds the node's lock or compute processes run on it, and NodeError when the
         node can't be used."""
+
+    async def run_joint(
+        self, tasks: Mapping[NodeId, Sequence[Task]], deadline: float
+    ) -> Mapping[NodeId, tuple[TaskOutput, ...]]:
+        """Run tasks on several nodes at once, relaying between those of one `joint` name what they tell each other.
+
+        Never raises for what a node does: its tasks, and those that needed them, come back with an error and code."""
 
     async def close(self) -> None:
         """End everything, on the nodes too; returns within 3 seconds."""

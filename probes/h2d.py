@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ..incident.events import Trial
 from ..incident.ids import ComponentId, NodeId
@@ -10,7 +11,7 @@ from ..incident.source import Task, TaskOutput
 from ..topology.fabric import Fabric
 from ..topology.paths import Path, host_copy_path
 from .copies import copy_task, read_copy
-from .probe import Disturbs, Measured, Targets, parts_in_words
+from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, parts_in_words
 
 METRIC = "h2d_pinned"
 
@@ -20,8 +21,12 @@ class HostToDeviceCopy:
 
     name = "h2d"
     title = "Host to GPU copy"
+    aim = Aim.GPU
+    measure = Measure.BANDWIDTH
+    searches = True
     seconds = 0.6
     disturbs = Disturbs.GPU | Disturbs.PCIE | Disturbs.HOST_MEMORY
+    needs = (CUDA,)
 
     def targets(self, fabric: Fabric, node: NodeId) -> tuple[Targets, ...]:
         """Each GPU whose bus address is known."""
@@ -39,13 +44,13 @@ class HostToDeviceCopy:
         """`loads GPU3 of gpu-017, its PCIe links and its socket's memory for 0.6 s`."""
         return f"loads {parts_in_words(targets)}, its PCIe links and its socket's memory for {self.seconds:.1f} s"
 
-    def task(self, trial: Trial, fabric: Fabric) -> Task:
+    def tasks(self, trial: Trial, fabric: Fabric) -> tuple[tuple[NodeId, Task], ...]:
         """A run of `cuda_copy`, the GPU by bus address."""
-        return copy_task(trial, "h2d", fabric)
+        return ((trial.node, copy_task(trial, "h2d", fabric)),)
 
-    def read(self, output: TaskOutput, trial: Trial, fabric: Fabric) -> Measured:
+    def read(self, outputs: Sequence[TaskOutput], trial: Trial, fabric: Fabric) -> Measured:
         """Windows and the link's replays."""
-        return read_copy(output, trial, fabric, self.counted(fabric, trial.targets))
+        return read_copy(outputs[0], trial, fabric, self.counted(fabric, trial.targets))
 
     def expected(self, fabric: Fabric, targets: Targets) -> float:
         """What a pinned copy reaches over the link this platform is built with, GB/s.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import permutations
 
 from ..incident.errors import Unparsable
@@ -12,7 +13,7 @@ from ..incident.source import Task, TaskOutput
 from ..topology.fabric import Fabric
 from ..topology.paths import Path, peer_copy_path
 from .copies import copy_task, head_of, read_copy
-from .probe import Disturbs, Measured, Targets, parts_in_words
+from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, parts_in_words
 
 METRIC = "nvbandwidth_d2d_write_ce"
 
@@ -22,8 +23,12 @@ class PeerCopy:
 
     name = "p2p"
     title = "GPU to GPU copy"
+    aim = Aim.PAIR
+    measure = Measure.BANDWIDTH
+    searches = True
     seconds = 0.6
     disturbs = Disturbs.GPU | Disturbs.NVLINK
+    needs = (CUDA,)
 
     def targets(self, fabric: Fabric, node: NodeId) -> tuple[Targets, ...]:
         """Ordered pairs of GPUs whose bus address is known."""
@@ -42,20 +47,20 @@ class PeerCopy:
         """`loads GPU3 and GPU5 of gpu-017 and their NVLinks for 0.6 s`."""
         return f"loads {parts_in_words(targets)} and their NVLinks for {self.seconds:.1f} s"
 
-    def task(self, trial: Trial, fabric: Fabric) -> Task:
+    def tasks(self, trial: Trial, fabric: Fabric) -> tuple[tuple[NodeId, Task], ...]:
         """A run of `cuda_copy`, both GPUs by bus address."""
-        return copy_task(trial, "p2p", fabric)
+        return ((trial.node, copy_task(trial, "p2p", fabric)),)
 
-    def read(self, output: TaskOutput, trial: Trial, fabric: Fabric) -> Measured:
+    def read(self, outputs: Sequence[TaskOutput], trial: Trial, fabric: Fabric) -> Measured:
         """Windows and lane counters; copies staged through host memory crossed no NVLink and measure nothing here."""
-        path = head_of(output).get("path", "peer")
+        path = head_of(outputs[0]).get("path", "peer")
         if path != "peer":
             raise Unparsable(
                 f"{trial.id} on {trial.node} had no peer access from {trial.targets[0].name} to "
                 f"{trial.targets[-1].name}, so its copies crossed host memory and no NVLink; "
                 "look at the fabric manager and at `nvidia-smi topo -p2p w`"
             )
-        return read_copy(output, trial, fabric, self.counted(fabric, trial.targets))
+        return read_copy(outputs[0], trial, fabric, self.counted(fabric, trial.targets))
 
     def expected(self, fabric: Fabric, targets: Targets) -> float:
         """What nvbandwidth's device-to-device write shows on this platform, GB/s."""

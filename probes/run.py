@@ -1,9 +1,9 @@
-"""Running a planned round: the trials of a node at once, all nodes side by side, each failure kept to its own node."""
+"""Running a planned round: all trials at once, on one node or across several, each failure kept to its own trial."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..incident.errors import Deadline, InputError, LanescopeError, ProbeError
@@ -21,6 +21,8 @@ SLACK = 5.0
 LAST_WORD = 5.0
 """Seconds past the deadline within which a source has to say so itself."""
 
+NodeTasks = tuple[tuple[NodeId, Task], ...]
+
 
 async def run_round(
     source: Source, fabric: Fabric, trials: Sequence[Trial], number: int, now: Callable[[], float]
@@ -28,83 +30,128 @@ async def run_round(
     """Run all trials of a round, answered in the order of the plan; `now` is the operator's clock.
 
     Never raises for what a node does; cancelled, it takes the trials on the nodes with it."""
-    by_node: dict[NodeId, list[Trial]] = {}
+    running = _Round(source, fabric, number, now, now())
+    ended: list[TrialEnded] = []
+    within: dict[NodeId, list[_Order]] = {}
+    across: list[_Order] = []
     for trial in trials:
-        by_node.setdefault(trial.node, []).append(trial)
+        try:
+            order = _Order(trial, probe_of(trial).tasks(trial, fabric))
+        except LanescopeError as error:
+            ended.append(running.failed(trial, str(error), error.code))
+            continue
+        if len(trial.nodes) > 1:
+            across.append(order)
+        else:
+            within.setdefault(trial.node, []).append(order)
     async with asyncio.TaskGroup() as group:
-        runs = [
-            group.create_task(_NodeRound(source, fabric, number, now).run(node, mine)) for node, mine in by_node.items()
-        ]
-    ended = {trial.trial.id: trial for run in runs for trial in run.result()}
-    return tuple(ended[trial.id] for trial in trials)
+        runs = [group.create_task(running.within(node, mine)) for node, mine in within.items()]
+        if across:
+            runs.append(group.create_task(running.across(across)))
+    by_id = {trial.trial.id: trial for trial in (*ended, *(trial for run in runs for trial in run.result()))}
+    return tuple(by_id[trial.id] for trial in trials)
+
+
+def probe_of(trial: Trial) -> Probe:
+    """The probe of a trial; raises InputError for one that the catalogue lacks."""
+    if trial.probe not in CATALOGUE:
+        raise InputError(f"no probe is called {trial.probe!r}; there are {', '.join(sorted(CATALOGUE))}")
+    return CATALOGUE[trial.probe]
 
 
 @dataclass(frozen=True, slots=True)
-class _NodeRound:
-    """A round on one node."""
+class _Order:
+    """A trial and the runs of node programs that carry it out."""
+
+    trial: Trial
+    tasks: NodeTasks
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """A round at work."""
 
     source: Source
     fabric: Fabric
     number: int
     now: Callable[[], float]
+    began: float
 
-    async def run(self, node: NodeId, trials: Sequence[Trial]) -> tuple[TrialEnded, ...]:
-        """Run a node's trials at once; whatever fails there becomes the error of its trials."""
-        began = self.now()
-        ended: list[TrialEnded] = []
-        tasks: list[tuple[Trial, Task]] = []
-        for trial in trials:
-            try:
-                tasks.append((trial, _probe(trial).task(trial, self.fabric)))
-            except LanescopeError as error:
-                ended.append(self.failed(trial, began, str(error), error.code))
-        outputs: dict[str, TaskOutput] = {}
-        if tasks:
-            deadline = START_ALLOWANCE + SLACK * max(trial.seconds for trial, _ in tasks)
-            try:
-                outputs = await self.outputs(node, [task for _, task in tasks], deadline)
-            except LanescopeError as error:
-                ended += [self.failed(trial, began, str(error), error.code) for trial, _ in tasks]
-                tasks = []
-            except Exception as error:  # the border of a node: what breaks here must not cost the other nodes theirs
-                sentence = f"probing {node} broke with {type(error).__name__}: {error}"
-                ended += [self.failed(trial, began, sentence, LanescopeError.code) for trial, _ in tasks]
-                tasks = []
-        ended += [self.judged(trial, outputs.get(trial.id), began) for trial, _ in tasks]
-        return tuple(ended)
+    async def within(self, node: NodeId, orders: Sequence[_Order]) -> list[TrialEnded]:
+        """Run one node's trials at once; whatever fails there becomes the error of its trials."""
+        tasks = [task for order in orders for _, task in order.tasks]
+        deadline = _deadline(orders)
 
-    async def outputs(self, node: NodeId, tasks: Sequence[Task], deadline: float) -> dict[str, TaskOutput]:
-        """What the node answered, by task; raises Deadline even for a source that keeps none."""
+        async def outputs() -> Iterable[TaskOutput]:
+            return await self.source.run_tasks(node, tasks, deadline)
+
+        return await self._answered(orders, outputs, str(node), deadline)
+
+    async def across(self, orders: Sequence[_Order]) -> list[TrialEnded]:
+        """Run the trials that take several nodes each."""
+        tasks: dict[NodeId, list[Task]] = {}
+        for order in orders:
+            for node, task in order.tasks:
+                tasks.setdefault(node, []).append(task)
+        deadline = _deadline(orders)
+
+        async def outputs() -> Iterable[TaskOutput]:
+            found = await self.source.run_joint(tasks, deadline)
+            return [output for each in found.values() for output in each]
+
+        return await self._answered(orders, outputs, "a round across nodes", deadline)
+
+    async def _answered(
+        self,
+        orders: Sequence[_Order],
+        outputs: Callable[[], Awaitable[Iterable[TaskOutput]]],
+        where: str,
+        deadline: float,
+    ) -> list[TrialEnded]:
+        """The trials as they ended; what can't be run at all fails them all, even for a source without deadlines."""
         try:
             async with asyncio.timeout(deadline + LAST_WORD):
-                found = await self.source.run_tasks(node, tasks, deadline)
+                found = {output.id: output for output in await outputs()}
         except TimeoutError:
-            raise Deadline(f"{node} did not end its probes within {deadline + LAST_WORD:.0f} s") from None
-        return {output.id: output for output in found}
-
-    def judged(self, trial: Trial, output: TaskOutput | None, began: float) -> TrialEnded:
-        """The trial as its output tells it."""
-        if output is None:
-            return self.failed(trial, began, f"{trial.node} gave no answer for {trial.id}", ProbeError.code)
-        if output.error:
-            return self.failed(trial, output.started, output.error, output.code or ProbeError.code, output.ended)
-        try:
-            measured = _probe(trial).read(output, trial, self.fabric)
+            sentence = f"{where} did not end its probes within {deadline + LAST_WORD:.0f} s"
+            return [self.failed(order.trial, sentence, Deadline.code) for order in orders]
         except LanescopeError as error:
-            return self.failed(trial, output.started, str(error), error.code, output.ended)
+            return [self.failed(order.trial, str(error), error.code) for order in orders]
+        except Exception as error:  # the border of a node: what breaks here must not cost the other nodes theirs
+            sentence = f"probing {where} broke with {type(error).__name__}: {error}"
+            return [self.failed(order.trial, sentence, LanescopeError.code) for order in orders]
+        return [self._judged(order, found) for order in orders]
+
+    def _judged(self, order: _Order, outputs: Mapping[str, TaskOutput]) -> TrialEnded:
+        """The trial as its outputs tell it; the first failure of a node is the trial's."""
+        trial = order.trial
+        answers = [outputs.get(task.id) for _, task in order.tasks]
+        for (node, _), answer in zip(order.tasks, answers, strict=True):
+            if answer is None:
+                return self.failed(trial, f"{node} gave no answer for {trial.id}", ProbeError.code)
+            if answer.error:
+                return self.failed(trial, answer.error, answer.code or ProbeError.code, answer)
+        outputs_in_order = [answer for answer in answers if answer is not None]
+        first = outputs_in_order[0]
+        try:
+            measured = probe_of(trial).read(outputs_in_order, trial, self.fabric)
+        except LanescopeError as error:
+            return self.failed(trial, str(error), error.code, first)
         return TrialEnded(
             time=self.now(),
             trial=trial,
             round=self.number,
             windows=measured.windows,
             moves=measured.moves,
-            started=output.started,
-            ended=output.ended,
-            seconds=output.seconds,
+            started=min(answer.started for answer in outputs_in_order),
+            ended=max(answer.ended for answer in outputs_in_order),
+            seconds=max(answer.seconds for answer in outputs_in_order),
             measured_by=measured.measured_by,
+            check=measured.check,
+            detail=measured.detail,
         )
 
-    def failed(self, trial: Trial, began: float, error: str, code: str, ended: float | None = None) -> TrialEnded:
+    def failed(self, trial: Trial, error: str, code: str, output: TaskOutput | None = None) -> TrialEnded:
         """A trial that measured nothing, and why."""
         now = self.now()
         return TrialEnded(
@@ -113,15 +160,13 @@ class _NodeRound:
             round=self.number,
             windows=(),
             moves=(),
-            started=began,
-            ended=now if ended is None else ended,
+            started=self.began if output is None else output.started,
+            ended=now if output is None else output.ended,
             error=error,
             code=code,
         )
 
 
-def _probe(trial: Trial) -> Probe:
-    """The probe of a trial; raises InputError for one that the catalogue lacks."""
-    if trial.probe not in CATALOGUE:
-        raise InputError(f"no probe is called {trial.probe!r}; there are {', '.join(sorted(CATALOGUE))}")
-    return CATALOGUE[trial.probe]
+def _deadline(orders: Sequence[_Order]) -> float:
+    """Seconds all of them may take together, as they run at once."""
+    return START_ALLOWANCE + SLACK * max(order.trial.seconds for order in orders)

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..incident.errors import LanescopeError, NoPython
-from ..incident.events import Consented, NodeState, RoundEnded, RoundPlanned, TrialEnded
+from ..incident.events import Consented, NodeState, RoundEnded, RoundPlanned, SearchBegan, TrialEnded
 from ..incident.findings import Severity
 from ..incident.ids import ComponentId, NodeId
 from ..incident.snapshot import Snapshot
+from ..probes.catalogue import CATALOGUE
 from ..probes.localize.localizer import Localizer, RoundPlan, Stop
 from ..probes.localize.settings import Settings
 from ..probes.run import run_round
@@ -93,12 +94,25 @@ class Investigation:
         fabric = session.fabric()
         settings = Settings() if self._budget is None else Settings(budget=self._budget)
         snapshot = session.snapshot()
+        steered_by, left_out = priors(snapshot, self.nodes), gone(snapshot)
+        session.record(
+            SearchBegan(
+                time=time.time(),
+                nodes=self.nodes,
+                probes=tuple(name for name, probe in CATALOGUE.items() if probe.searches),
+                priors={str(part): nats for part, nats in steered_by.items()},
+                unusable=tuple(sorted(left_out)),
+                budget=settings.budget,
+                seed=settings.seed,
+                first_round=self._round + 1,
+            )
+        )
         localizer = Localizer(
             fabric,
             self.nodes,
             settings,
-            priors(snapshot, self.nodes),
-            unusable=gone(snapshot),
+            steered_by,
+            unusable=left_out,
             rounds_before=self._round,
         )
         while True:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from ..incident.errors import Busy, Hung, NodeError, NoPython, ProbeError, Refused, Unreachable
+from ..incident.errors import Busy, Hung, LanescopeError, NodeError, NoPython, ProbeError, Refused, Unreachable
 from ..incident.events import (
     ClockMeasured,
     DomainHung,
@@ -105,6 +105,21 @@ class WorldSource:
             TaskOutput(output.id, output.lines, started, ended, output.seconds, output.error, output.code, output.raw)
             for output in outputs
         )
+
+    async def run_joint(
+        self, tasks: Mapping[NodeId, Sequence[Task]], deadline: float
+    ) -> Mapping[NodeId, tuple[TaskOutput, ...]]:
+        """Run tasks on several nodes at once; what fails on one is the error of its own tasks."""
+        found = await asyncio.gather(*(self._settled(node, mine, deadline) for node, mine in tasks.items()))
+        return dict(zip(tasks, found, strict=True))
+
+    async def _settled(self, node: NodeId, tasks: Sequence[Task], deadline: float) -> tuple[TaskOutput, ...]:
+        started = time.time()
+        try:
+            return await self.run_tasks(node, tasks, deadline)
+        except LanescopeError as error:
+            ended = time.time()
+            return tuple(TaskOutput(task.id, (), started, ended, error=str(error), code=error.code) for task in tasks)
 
     async def close(self) -> None:
         """Stop yielding."""

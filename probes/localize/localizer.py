@@ -91,7 +91,7 @@ class Localizer:
         self._unusable = frozenset(unusable)
         self._rounds_before = rounds_before
         self._fabric = fabric
-        self._parts = compile_parts(fabric, self._nodes, probes.values())
+        self._parts = compile_parts(fabric, self._nodes, [probe for probe in probes.values() if probe.searches])
         self._prompts = Prompts({str(part): nats for part, nats in (priors or {}).items()})
         self._bandwidth = BandwidthEvidence(self._parts, self.settings)
         self._counters = Counters(self._parts)

@@ -22,7 +22,7 @@ GPU3, GPU5, GPU6 = (ComponentId(f"gpu-001/gpu{number}") for number in (3, 5, 6))
 
 
 def answer(trial, *lines, **more):
-    return TaskOutput(trial.id, lines, started=100.0, ended=101.0, seconds=0.7, **more)
+    return [TaskOutput(trial.id, lines, started=100.0, ended=101.0, seconds=0.7, **more)]
 
 
 def windows(rates, **more):
@@ -51,7 +51,7 @@ def test_a_gpu_without_a_bus_address_is_no_target(fabric):
 
 def test_a_target_that_lost_its_address_is_refused_in_a_sentence(pair):
     with pytest.raises(ProbeError, match=r"gpu-001/gpu3 .* bus address"):
-        P2P.task(pair, build_fabric([]))
+        P2P.tasks(pair, build_fabric([]))
 
 
 def test_a_pair_crosses_all_lanes_of_both_gpus_and_counts_them(fabric):
@@ -68,10 +68,10 @@ def test_a_host_copy_crosses_the_pcie_links_above_its_gpu_and_counts_the_first(f
 
 
 def test_the_program_is_given_bus_addresses_and_never_indices(fabric, pair, host_copy):
-    task = P2P.task(pair, fabric)
+    ((_, task),) = P2P.tasks(pair, fabric)
     assert (task.id, task.program, task.arguments["op"]) == ("R1T1", "cuda_copy", "p2p")
     assert task.arguments["gpus"] == [platform("h100_hgx").device(name).address for name in ("gpu3", "gpu5")]
-    assert H2D.task(host_copy, fabric).arguments["gpus"] == [platform("h100_hgx").device("gpu6").address]
+    assert H2D.tasks(host_copy, fabric)[0][1].arguments["gpus"] == [platform("h100_hgx").device("gpu6").address]
     assert task.arguments["windows"] >= 16
 
 
