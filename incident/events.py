@@ -225,6 +225,20 @@ class RoundPlanned(JournalEvent, frozen=True, kw_only=True):
     """Expected information, nats."""
     reason: str
     """One sentence: what the round is to decide."""
+    meaning: tuple[str, ...] = ()
+    """Sentences: what each outcome of the round would mean."""
+
+
+class SearchEdited(JournalEvent, frozen=True, kw_only=True):
+    """The operator changed what the search may do, from the next round on; each list replaces the one before."""
+
+    left_out: tuple[NodeId, ...]
+    """Nodes that are probed no more."""
+    forbidden: tuple[str, ...]
+    """Probes that run no more."""
+    pinned: tuple[ComponentId, ...]
+    """Parts the operator suspects: rounds are chosen to decide about them first."""
+    by: str
 
 
 class Consented(JournalEvent, frozen=True, kw_only=True):
@@ -338,6 +352,7 @@ AnyJournalEvent: TypeAlias = (
     | FindingCleared
     | SearchBegan
     | RoundPlanned
+    | SearchEdited
     | Consented
     | TrialEnded
     | RoundEnded

@@ -20,6 +20,7 @@ from .account import Books
 from .coincidence import coincidences
 from .conviction import Standing, convict, standing, waits_for_bandwidth, waits_for_noise
 from .counters import Counters
+from .edits import Edits
 from .evidence import BandwidthEvidence, Observation
 from .explain import verdict_of
 from .parts import compile_parts
@@ -107,6 +108,7 @@ class Localizer:
         self._dead: set[int] = set()
         self._convicted: list[tuple[int, Verdict]] = []
         self._ready_since: tuple[int, float] | None = None
+        self._edits = Edits()
         self._counted = self._counters.evidence()
         self._belief = believe(self._grounds())
 
@@ -119,6 +121,10 @@ class Localizer:
     def seconds(self) -> float:
         """Probing seconds spent."""
         return self._seconds
+
+    def edit(self, edits: Edits) -> None:
+        """Take the operator's limits and wishes for all rounds from now on."""
+        self._edits = edits
 
     def next_round(self) -> RoundPlan | Stop:
         """The round that tells most per second, or why there is none."""
@@ -270,7 +276,8 @@ class Localizer:
 
     def _usable(self) -> dict[NodeId, tuple[ComponentId, ...]]:
         out = self._left_out()
-        return {node: tuple(gpu for gpu in self._fabric.gpus(node) if gpu not in out) for node in self._nodes}
+        nodes = [node for node in self._nodes if node not in self._edits.left_out]
+        return {node: tuple(gpu for gpu in self._fabric.gpus(node) if gpu not in out) for node in nodes}
 
     def _left_out(self) -> set[ComponentId]:
         """GPUs that are gone, or whose trials failed again and again and never worked."""
