@@ -131,7 +131,7 @@ class Probe(Protocol):
         """What its transfers cross, and which share of them."""
 
     def counted(self, fabric: Fabric, targets: Targets) -> tuple[ComponentId, ...]:
-        """The parts whose counters are read at its edges."""
+        """The parts whose counters are read at its edges: of several targets, those of each."""
 
     def cost(self, targets: Targets) -> str:
         """What one trial does to the nodes, as the operator is asked to agree to it."""

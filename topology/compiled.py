@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..incident.ids import ComponentId, host_id
 from .fabric import Fabric
 from .paths import by_nvlink, is_switched, path, striped, switch_shares
-from .routes import leave, switches_between, up_from, uplink_between
+from .routes import Leg, leave, switches_between, up_from, uplink_between
 
 Indices: TypeAlias = npt.NDArray[np.int32]
 Shares: TypeAlias = npt.NDArray[np.float64]
@@ -27,10 +27,12 @@ MOST_PAIRS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class _Out:
+class Out:
     """An end's way to its leaf, where it is one."""
 
     leaf: ComponentId | None
+    spine: ComponentId | None
+    """By which spine traffic to it goes, where that is told."""
     arrays: Arrays
 
 
@@ -65,11 +67,11 @@ class CompiledFabric:
         """By number. Grows as paths are asked for; what is in it stays."""
         self._numbers: dict[ComponentId, int] = {}
         self._domains: dict[ComponentId, str] = {}
-        self._outs: dict[ComponentId, _Out | None] = {}
+        self._outs: dict[ComponentId, Out | None] = {}
         self._insides: dict[ComponentId, _Inside | None] = {}
         self._switches = frozenset(fabric.netswitches)
         self._leaves: dict[ComponentId, _Leaf] = {}
-        self._cores: dict[tuple[ComponentId | None, ComponentId | None], Arrays] = {}
+        self._cores: dict[tuple[ComponentId | None, ComponentId | None, ComponentId | None], Arrays] = {}
         self._pairs: dict[tuple[ComponentId, ComponentId], Arrays] = {}
 
     def number(self, component: ComponentId) -> int:
@@ -87,8 +89,8 @@ class CompiledFabric:
                 one, other = self._inside(src), self._inside(dst)
                 if one is not None and other is not None and one.switches == other.switches:
                     return self._over_nvswitches(one, other)
-            elif (out := self._out(src)) is not None and (into := self._out(dst)) is not None:
-                return _joined((out.arrays, *self._network(out.leaf, into.leaf), into.arrays))
+            elif (out := self.out(src)) is not None and (into := self.out(dst)) is not None:
+                return _joined((out.arrays, *self.between(out.leaf, into.leaf, into.spine), into.arrays))
         return self._pair(src, dst)
 
     def _over_nvswitches(self, one: _Inside, other: _Inside) -> Arrays:
@@ -132,21 +134,26 @@ class CompiledFabric:
         switches = switch_shares(self.fabric, gpu)
         return _Inside(*self._arrays(rows), tuple(switches), *self._arrays(switches.items()), host)
 
-    def _out(self, end: ComponentId) -> _Out | None:
-        """None where it isn't told by which NIC an end leaves, or there is none."""
+    def out(self, end: ComponentId) -> Out | None:
+        """An end's way to its leaf; None where it isn't told by which NIC it leaves, or there is none."""
         if end not in self._outs:
             legs = leave(self.fabric, end) if end.kind != "hbm" else ()
             told = len(legs) == 1 and (legs[0].leaf is None or legs[0].leaf in self._switches)
-            self._outs[end] = _Out(legs[0].leaf, self._arrays((part, 1.0) for part in legs[0].parts)) if told else None
+            self._outs[end] = self._leaving(legs[0]) if told else None
         return self._outs[end]
 
-    def _network(self, here: ComponentId | None, there: ComponentId | None) -> tuple[Arrays, ...]:
-        """From leaf to leaf: put together where both have the same cables to the same spines."""
-        if here is not None and there is not None and here != there:
+    def _leaving(self, leg: Leg) -> Out:
+        return Out(leg.leaf, self.fabric.spine_to(leg.nic), self._arrays((part, 1.0) for part in leg.parts))
+
+    def between(
+        self, here: ComponentId | None, there: ComponentId | None, via: ComponentId | None = None
+    ) -> tuple[Arrays, ...]:
+        """From leaf to leaf: put together where both have the same cables to the same spines; `via`: the told spine."""
+        if here is not None and there is not None and here != there and via is None:
             one, other = self._leaf(here), self._leaf(there)
             if one.above and one.above == other.above:
                 return (one.arrays, one.spines, other.arrays)
-        return (self._core(here, there),)
+        return (self._core(here, there, via),)
 
     def _leaf(self, leaf: ComponentId) -> _Leaf:
         found = self._leaves.get(leaf)
@@ -159,13 +166,13 @@ class CompiledFabric:
             found = self._leaves[leaf] = _Leaf(tuple(sorted(cables.items())), arrays, self._arrays(spines))
         return found
 
-    def _core(self, here: ComponentId | None, there: ComponentId | None) -> Arrays:
-        found = self._cores.get((here, there))
+    def _core(self, here: ComponentId | None, there: ComponentId | None, via: ComponentId | None) -> Arrays:
+        found = self._cores.get((here, there, via))
         if found is None:
             if len(self._cores) >= MOST_PAIRS:
                 self._cores.clear()
-            between = switches_between(self.fabric, here, there)
-            found = self._cores[here, there] = self._arrays((part, share) for part, share, _ in between)
+            between = switches_between(self.fabric, here, there, via)
+            found = self._cores[here, there, via] = self._arrays((part, share) for part, share, _ in between)
         return found
 
     def _arrays(self, rows: Iterable[tuple[ComponentId, float]]) -> Arrays:

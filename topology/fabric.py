@@ -286,6 +286,14 @@ class Fabric:
         rail = self.facts(nic).get("rail")
         return int(rail) if isinstance(rail, int | float) else None
 
+    def spine_to(self, nic: str) -> ComponentId | None:
+        """The spine that traffic to a NIC goes through, as forwarding tables tell it; None where nobody says.
+
+        Forwarding by destination, as InfiniBand's: the same from every leaf. Fact `spine` of the NIC."""
+        spine = self.facts(nic).get("spine")
+        named = ComponentId(spine) if isinstance(spine, str) and spine in self.graph else None
+        return named if named is not None and self.kind_of(named) == "netswitch" else None
+
     def rack_of(self, node: str) -> str | None:
         """The rack a node stands in; None where nobody says."""
         rack = self.facts(ComponentId(node) / "host").get("rack")

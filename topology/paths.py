@@ -14,7 +14,7 @@ from ..incident.ids import ComponentId, host_id
 from .addresses import natural
 from .fabric import Fabric
 from .pcie_ways import links_above, over_pcie
-from .routes import Route, leave, routes, switches_between
+from .routes import Route, SwitchShares, leave, routes, switches_between
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,13 @@ def _over_network(fabric: Fabric, found: tuple[Route, ...]) -> Path:
         crossings += (Crossing(part, whole, others) for part in route.into.parts)
         crossings += (
             Crossing(part, whole * share, choice or (nics if len(nics) > 1 else others))
-            for part, share, choice in switches_between(fabric, route.out.leaf, route.into.leaf)
+            for part, share, choice in _switches_of(fabric, route)
         )
     return tuple(crossings)
+
+
+def _switches_of(fabric: Fabric, route: Route) -> SwitchShares:
+    return switches_between(fabric, route.out.leaf, route.into.leaf, fabric.spine_to(route.into.nic))
 
 
 def _switches(fabric: Fabric, gpus: list[ComponentId]) -> Path:

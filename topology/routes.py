@@ -81,11 +81,17 @@ FAR = NODE + 0.5
 """Distance of a NIC on the same socket of which nobody says how it is connected; one that nobody places is farther."""
 
 
-def switches_between(fabric: Fabric, here: ComponentId | None, there: ComponentId | None) -> SwitchShares:
-    """From leaf to leaf, both included: over all shortest ways that are up, with even shares."""
+def switches_between(
+    fabric: Fabric, here: ComponentId | None, there: ComponentId | None, via: ComponentId | None = None
+) -> SwitchShares:
+    """From leaf to leaf, both included: by the spine `via` where both lead to it, else over all shortest ways that are
+    up, with even shares."""
     if here is None or there is None or here == there:
         return tuple((leaf, 1.0, ()) for leaf in dict.fromkeys((here, there)) if leaf is not None)
     mine, others = up_from(fabric, here), up_from(fabric, there)
+    if via is not None and via in mine and via in others:
+        uplinks = (uplink_between(fabric, here, via), uplink_between(fabric, there, via))
+        return tuple((part, 1.0, ()) for part in (here, there, via, *uplinks))
     weights = {spine: min(cables, others[spine]) for spine, cables in mine.items() if spine in others}
     if there in mine or not weights:
         return _spread(fabric, here, there)

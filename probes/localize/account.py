@@ -107,7 +107,7 @@ class Books:
         if MODES[mode].duty >= 1.0:
             return 1 - clean_bound(trials), 1.0
         burst = self.bandwidth.calibration.burst
-        windows = [self.bandwidth.x[at] for at in (*account.bad, *account.clean)]
+        windows = [self.bandwidth.ratio(at) for at in (*account.bad, *account.clean)]
         low = sum(int((x < -4.0 * self.bandwidth.calibration.noise).sum()) for x in windows)
         count = sum(map(len, windows))
         return interval(min(round(low / burst), round(count / burst)), round(count / burst))
@@ -119,11 +119,11 @@ class Books:
         account = self.account(part)
         if MODES[mode].duty >= 1.0:
             lost = np.array(
-                [1 - math.exp(float(np.median(self.bandwidth.x[at]))) for at in account.bad + account.clean]
+                [1 - math.exp(float(np.median(self.bandwidth.ratio(at)))) for at in account.bad + account.clean]
             )
         else:
             noise = self.bandwidth.calibration.noise
-            windows = [x[x < -4.0 * noise] for x in (self.bandwidth.x[at] for at in account.bad)]
+            windows = [x[x < -4.0 * noise] for x in (self.bandwidth.ratio(at) for at in account.bad)]
             lost = 1 - np.exp(np.concatenate([*windows, np.array([])]))
         if not len(lost):
             return MODES[mode].low, MODES[mode].high

@@ -7,14 +7,14 @@ the path was measured, and a large one is never a baseline.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 import numpy as np
 
 from ...incident.ids import ComponentId
-from .parts import Parts, ProbePath
+from .likelihood import NAT
+from .parts import Floats, Ints, Parts, ProbePath
 
 LEAST_SPREAD, MOST_SPREAD = 0.01, 0.03
 """Standard deviation of the lasting differences of paths that is assumed at least, and at most."""
@@ -23,77 +23,78 @@ CAP = 4.0
 POLISHES = 6
 FEW = 4
 """With fewer paths measured than this, the data sheet speaks for the peers."""
+FEW_THROUGH = 3
+"""With fewer paths measured through an end than this, what it shares with them can't be told from their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baselines:
-    """Log of the GB/s that each path is expected to measure."""
+    """What each path is expected to measure."""
 
-    expected: Mapping[int, float] = field(default_factory=dict)
-    """By index of the path; only those that were measured."""
+    expected: Mapping[int, int] = field(default_factory=dict)
+    """Log GB/s in micro-units, by index of the path; only those that were measured."""
     spread: float = LEAST_SPREAD
     """Standard deviation of the paths' lasting differences, learnt."""
 
 
 def learn_baselines(parts: Parts, medians: Mapping[int, tuple[float, int]], noise: float, burst: float) -> Baselines:
     """`medians`: path -> median log GB/s of all its windows, and in how many trials it was measured."""
-    families: dict[int, list[int]] = {}
+    families: dict[int, list[ProbePath]] = {}
     for path in medians:
-        families.setdefault(parts.paths[path].peers, []).append(path)
-    expected: dict[int, float] = {}
+        families.setdefault(parts.paths[path].peers, []).append(parts.paths[path])
+    expected: dict[int, int] = {}
     spreads = [LEAST_SPREAD]
+    trial_noise = noise * np.sqrt(burst / 16)
     for family in families.values():
-        centre = _centre([parts.paths[path] for path in family], medians)
-        differences = {path: medians[path][0] - centre for path in family}
-        own = _own_differences(parts, differences)
-        trial_noise = noise * np.sqrt(burst / 16)
-        spread = _spread(own, {path: medians[path][1] for path in family}, trial_noise)
+        measured = np.array([medians[path.index][0] for path in family])
+        trials = np.array([medians[path.index][1] for path in family])
+        centre = _centre(family, measured)
+        own = _own_differences(family, measured - centre)
+        spread = _spread(own, trials, trial_noise)
         spreads.append(spread)
-        for path in family:
-            trust = medians[path][1] * spread**2 / (medians[path][1] * spread**2 + trial_noise**2)
-            expected[path] = centre + trust * _believable(own[path], spread)
+        trust = trials * spread**2 / (trials * spread**2 + trial_noise**2)
+        levels = np.round((centre + trust * _believable(own, spread)) * NAT).astype(np.int64)
+        expected.update(zip((path.index for path in family), levels.tolist(), strict=True))
     return Baselines(expected, max(spreads))
 
 
-def _centre(family: list[ProbePath], medians: Mapping[int, tuple[float, int]]) -> float:
+def _centre(family: Sequence[ProbePath], measured: Floats) -> float:
     """What peers measure: their median, or the data sheet where they are few."""
-    measured = float(np.median([medians[path.index][0] for path in family]))
     by_sheet = family[0].expected
-    return measured if len(family) >= FEW or not by_sheet > 0 else float(np.log(by_sheet))
+    return float(np.median(measured)) if len(family) >= FEW or not by_sheet > 0 else float(np.log(by_sheet))
 
 
-def _own_differences(parts: Parts, differences: Mapping[int, float]) -> dict[int, float]:
+def _own_differences(family: Sequence[ProbePath], differences: Floats) -> Floats:
     """What is left of each path's difference without what its ends share with their other paths (a median polish)."""
-    through: dict[ComponentId, list[int]] = {}
-    for path in differences:
-        for end in parts.paths[path].targets:
-            through.setdefault(end, []).append(path)
-    pairs = all(len(parts.paths[path].targets) > 1 for path in differences)
-    if not pairs:
-        return dict(differences)
-    effect = {end: median(differences[path] for path in paths) / 2 for end, paths in through.items()}
+    if not all(len(path.targets) == 2 for path in family):
+        return differences.copy()
+    numbers: dict[ComponentId, int] = {}
+    ends = np.array([[numbers.setdefault(end, len(numbers)) for end in path.targets] for path in family])
+    through = ends.T.ravel()
+    effect = _medians(through, np.tile(differences, 2)) / 2
     for _ in range(POLISHES):
-        for end, paths in through.items():
-            effect[end] += median(
-                differences[path] - sum(effect[other] for other in parts.paths[path].targets) for path in paths
-            )
-    few = {end for end, paths in through.items() if len(paths) < 3}
-    return {
-        path: 0.0
-        if few.intersection(parts.paths[path].targets)
-        else difference - sum(effect[end] for end in parts.paths[path].targets)
-        for path, difference in differences.items()
-    }
+        left = differences - effect[ends].sum(axis=1)
+        effect = effect + _medians(through, np.tile(left, 2)) / 2
+    few = np.bincount(through) < FEW_THROUGH
+    return np.where(few[ends].any(axis=1), 0.0, differences - effect[ends].sum(axis=1))
 
 
-def _spread(own: Mapping[int, float], trials: Mapping[int, int], trial_noise: float) -> float:
-    values = np.array([own[path] for path in own])
-    measured = 1.4826 * float(np.median(np.abs(values)))
-    sampling = trial_noise**2 / float(np.mean([trials[path] for path in own]))
+def _medians(groups: Ints, values: Floats) -> Floats:
+    """Median of the values of each group, by its number."""
+    order = np.lexsort((values, groups))
+    ranked, counts = values[order], np.bincount(groups)
+    start = np.cumsum(counts) - counts
+    middle: Floats = (ranked[start + (counts - 1) // 2] + ranked[start + counts // 2]) / 2
+    return middle
+
+
+def _spread(own: Floats, trials: Ints, trial_noise: float) -> float:
+    measured = 1.4826 * float(np.median(np.abs(own)))
+    sampling = trial_noise**2 / float(np.mean(trials))
     return float(np.clip(np.sqrt(max(0.0, measured**2 - sampling)), LEAST_SPREAD, MOST_SPREAD))
 
 
-def _believable(difference: float, spread: float) -> float:
-    """The part of a difference that may be a baseline: all of a small one, nothing of a large one."""
-    ratio = abs(difference) / (CAP * spread)
-    return difference * float(np.clip(2.0 - ratio, 0.0, 1.0))
+def _believable(difference: Floats, spread: float) -> Floats:
+    """The part of each difference that may be a baseline: all of a small one, nothing of a large one."""
+    believed: Floats = difference * np.clip(2.0 - np.abs(difference) / (CAP * spread), 0.0, 1.0)
+    return believed

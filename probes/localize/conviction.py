@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .counters import HURTS, Counters
-from .evidence import SMALL_DROP, BandwidthEvidence
+from .epochs import SMALL_DROP
+from .evidence import BandwidthEvidence
 from .parts import Ints, Parts
 from .posterior import Belief, Grounds, believe
 from .settings import MODES, Mode

@@ -74,7 +74,7 @@ def _slowness(books: Books, part: int, account: Account) -> str:
     crossed = sorted((*account.bad, *account.clean))
     if MODES[mode].duty < 1:
         return f"{_of(len(account.bad), len(crossed))} that crossed it were slow now and then{waits}"
-    lost = 1 - math.exp(float(np.median([np.median(books.bandwidth.x[at]) for at in crossed])))
+    lost = 1 - math.exp(float(np.median([np.median(books.bandwidth.ratio(at)) for at in crossed])))
     return f"Trials that crossed it were slow all the time, by {100 * lost:.0f} % in the middle{waits}"
 
 

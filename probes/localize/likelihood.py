@@ -1,5 +1,6 @@
 """What one window says about every way a part can be at fault: tables of log-likelihood ratios against `healthy`.
 
+All in integer micro-nats of x in integer micro-units: sums are the same on any machine, and can be added up by hand.
 x is log(measured / expected). Healthy: (1 - e) N(x; 0, s) + e Out(x), where Out is a window that is low for no reason,
 its bandwidth uniform between 10 and 100 %. A part that carries a share w of the traffic and is at fault in a mode (duty
 d, drop uniform): d [(1 - e) N(x; log(1 - w drop), s) + e Out] + (1 - d) Healthy.
@@ -19,6 +20,8 @@ from .settings import MODES, Mode
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+NAT = 1_000_000
+"""Units of a nat, and of x."""
 LOWEST, STEP, BINS = -5.2, 0.01, 560
 """x is binned from LOWEST in steps of STEP; what lies outside falls into the outermost bins."""
 FLOOR = 1e-9
@@ -31,9 +34,14 @@ LEAST_DIVERGENCE = 0.03
 _EDGES = LOWEST + STEP * np.arange(BINS + 1)
 
 
-def bins_of(x: Floats) -> Ints:
-    """Bin of each x."""
-    return np.clip(((x - LOWEST) / STEP).astype(np.int64), 0, BINS - 1)
+def bins_of(x: Ints) -> Ints:
+    """Bin of each x, micro-units."""
+    return np.clip((x - round(LOWEST * NAT)) // round(STEP * NAT), 0, BINS - 1)
+
+
+def micro(values: Floats) -> Ints:
+    """Values in integer micro-units."""
+    return np.round(values * NAT).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +50,8 @@ class Tables:
 
     noise: float
     outliers: float
-    ratios: Floats
-    """[S, M, BINS] log-likelihood ratio of a window."""
+    ratios: Ints
+    """[S, M, BINS] log-likelihood ratio of a window, micro-nats."""
     outcomes: Floats
     """[S, M, 3] probability that a window is bad, soft or clean when the part is at fault ..."""
     healthy_outcomes: Floats
@@ -59,27 +67,28 @@ def tables(noise: float, outliers: float, shares: tuple[float, ...]) -> Tables:
     faulty = np.array([[_faulty(mode, share, noise, outliers, healthy) for mode in MODES] for share in shares])
     floor = FLOOR * STEP
     ratios: Floats = np.log((faulty + floor) / (healthy + floor))
-    cuts = bins_of(np.array([BAD * noise, SOFT * noise]))
+    cuts = bins_of(micro(np.array([BAD * noise, SOFT * noise])))
     pieces = [slice(0, cuts[0]), slice(cuts[0], cuts[1]), slice(cuts[1], None)]
     outcomes = np.stack([faulty[..., piece].sum(axis=-1) for piece in pieces], axis=-1)
     healthy_outcomes = np.array([healthy[piece].sum() for piece in pieces])
     return Tables(
         noise,
         outliers,
-        ratios,
+        micro(ratios),
         outcomes / outcomes.sum(axis=-1, keepdims=True),
         healthy_outcomes / healthy_outcomes.sum(),
         (faulty * ratios).sum(axis=-1),
     )
 
 
-def strike(ratios: Floats, burst: float) -> Floats:
-    """What all windows of a trial say together; `ratios` [..., K] of its windows.
+def strike(ratios: Ints, run: tuple[int, int]) -> Ints:
+    """What all windows of a trial say together; `ratios` [..., K] of its windows, micro-nats.
 
-    Bad windows come in bursts of `burst`, so K windows are worth K / burst, and one trial is at most one strike: it
-    never says more than its worst window.
+    Bad windows come in bursts of `run` (windows, bursts), so K windows are worth K * bursts / windows, and one trial is
+    at most one strike: it never says more than its worst window.
     """
-    together: Floats = np.minimum(ratios.sum(axis=-1) / burst, np.maximum(ratios.max(axis=-1), 0.0))
+    windows, bursts = run
+    together: Ints = np.minimum(ratios.sum(axis=-1) * bursts // windows, np.maximum(ratios.max(axis=-1), 0))
     return together
 
 

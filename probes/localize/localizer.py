@@ -10,21 +10,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...incident.errors import NotTested
 from ...incident.events import BeliefUpdated, Trial, TrialEnded, VerdictReached
 from ...incident.findings import Verdict
 from ...incident.ids import ComponentId, NodeId
 from ...topology.fabric import Fabric
 from ..catalogue import CATALOGUE
-from ..probe import Probe
+from ..probe import Probe, Targets
 from .account import Books
 from .coincidence import coincidences
+from .compile import compile_parts
 from .conviction import Standing, convict, standing, waits_for_bandwidth, waits_for_noise
 from .counters import Counters
 from .edits import Edits
 from .evidence import BandwidthEvidence, Observation
 from .explain import verdict_of
-from .parts import compile_parts
-from .planner import Choice, Planner
+from .information import Information
+from .likelihood import micro
+from .meaning import meaning_of
+from .planner import Limits, Planner
 from .posterior import Belief, Grounds, believe, resolved
 from .settings import Prompts, Settings
 from .words import plural
@@ -42,8 +46,12 @@ CERTIFIED_RATE = 0.1
 """Counters that step in a smaller share of trials than this don't keep everything from being called healthy."""
 REST_RATE = 0.2
 """Further faults that are on, or step, less often than this don't keep the search going after a first one was named."""
+PINNED = 0.3
+"""Share of the belief that plans lend to what the operator pinned."""
 LEAST_GAIN = 1e-6
 """Nats below which a round teaches nothing."""
+MOST_LOOKED_AT = 16
+"""Trials of a round in whose light its outcomes are told."""
 SUSPECT_COLUMNS = 3
 SUSPECTED_FROM = 0.02
 SUSPECTED_ENOUGH = 0.05
@@ -59,6 +67,8 @@ class RoundPlan:
     gain: float
     """Expected information, nats."""
     reason: str
+    meaning: tuple[str, ...] = ()
+    """What each outcome would mean, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +102,12 @@ class Localizer:
         self._unusable = frozenset(unusable)
         self._rounds_before = rounds_before
         self._fabric = fabric
-        self._parts = compile_parts(fabric, self._nodes, [probe for probe in probes.values() if probe.searches])
+        self._probes = {name: probe for name, probe in probes.items() if probe.searches}
+        self._parts = compile_parts(fabric, self._nodes, self._probes.values())
         self._prompts = Prompts({str(part): nats for part, nats in (priors or {}).items()})
         self._bandwidth = BandwidthEvidence(self._parts, self.settings)
         self._counters = Counters(self._parts)
-        self._planner = Planner(self._parts, fabric, self.settings.seed)
+        self._planner = Planner(self._parts, fabric, self._probes, self.settings.seed)
         self._books = Books(fabric, self._parts, self._bandwidth, self._counters)
         self._overhead = self.settings.overhead
         self._seconds = 0.0
@@ -110,7 +121,8 @@ class Localizer:
         self._ready_since: tuple[int, float] | None = None
         self._edits = Edits()
         self._counted = self._counters.evidence()
-        self._belief = believe(self._grounds())
+        self._lacking: set[tuple[str, NodeId]] = set()
+        self._believe()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -122,6 +134,16 @@ class Localizer:
         """Probing seconds spent."""
         return self._seconds
 
+    @property
+    def books(self) -> Books:
+        """The accounts of all parts."""
+        return self._books
+
+    @property
+    def grounds(self) -> Grounds:
+        """What the belief of now is drawn from."""
+        return self._grounds
+
     def edit(self, edits: Edits) -> None:
         """Take the operator's limits and wishes for all rounds from now on."""
         self._edits = edits
@@ -130,18 +152,32 @@ class Localizer:
         """The round that tells most per second, or why there is none."""
         if stop := self._decided():
             return stop
-        choice = self._choose()
+        told = self._information()
+        choice = self._planner.choose(told, self._limits())
         if choice is None or choice.gain < LEAST_GAIN:
             return self._nothing_measurable()
         if self._seconds + choice.seconds > self.settings.budget:
             spent = f"The budget of {self.settings.budget:.0f} s is spent."
             return Stop(self._outcome_at_budget(), spent + self._still_open())
         number = self._rounds_before + self._rounds + 1
+        targets_of = choice.drawn()
         trials = tuple(
-            Trial(id=f"R{number}T{at}", probe=path.probe, node=path.node, targets=path.targets, seconds=path.seconds)
-            for at, path in enumerate(choice.paths, start=1)
+            Trial(
+                id=f"R{number}T{at}",
+                probe=choice.probe.name,
+                node=targets[0].node,
+                targets=targets,
+                seconds=choice.probe.seconds,
+            )
+            for at, targets in enumerate(targets_of, start=1)
         )
-        return RoundPlan(trials, choice.seconds, choice.gain, self._reason(choice))
+        return RoundPlan(
+            trials,
+            choice.seconds,
+            choice.gain,
+            self._reason(choice.probe, targets_of),
+            self._meaning(choice.probe, targets_of, told),
+        )
 
     def learn(self, ended: Sequence[tuple[str, TrialEnded]], seconds: float) -> None:
         """Take in a round: its trials with the ids of their events, and the probing seconds it took."""
@@ -153,12 +189,12 @@ class Localizer:
             longest = max(trial.trial.seconds for _, trial in ended)
             self._overhead = (self._overhead + min(max(seconds - longest, 0.0), 5.0)) / 2
         fresh = [seen for event_id, trial in ended if (seen := self._take(event_id, trial)) is not None]
-        self._planner.ran([seen.path for seen in fresh])
+        self._planner.ran(seen.path.index for seen in fresh)
         self._bandwidth.add(fresh, self._suspected_columns())
         self._counted = self._counters.evidence(coincidences(self._counters, self._bandwidth))
-        self._belief = believe(self._grounds())
+        self._believe()
         while self._convict():
-            self._belief = believe(self._grounds())
+            self._believe()
 
     def belief(self, round: int, time: float) -> BeliefUpdated:  # noqa: A002 (the event's own word)
         """What is believed now."""
@@ -166,7 +202,7 @@ class Localizer:
         return BeliefUpdated(
             time=time,
             round=round,
-            suspects=self._books.suspects(self._belief, self._grounds()),
+            suspects=self._books.suspects(self._belief, self._grounds),
             no_fault=self._belief.no_fault,
             parts=len(self._parts.components),
             probes=self._trials,
@@ -180,7 +216,7 @@ class Localizer:
         """What follows, whether the search is over or was cut short."""
         stop = self._decided()
         if stop is None:
-            choice = self._choose()
+            choice = self._planner.choose(self._information(), self._limits())
             stop = self._nothing_measurable() if choice is None else Stop(self._outcome_at_budget(), self._cut_short())
         guilty = frozenset(part for part, _ in self._convicted)
         measured = bool(self._bandwidth.observations)
@@ -188,7 +224,7 @@ class Localizer:
             time=time,
             outcome=stop.outcome,
             verdicts=self.verdicts,
-            excludes=self._books.exclusions(self._grounds(), guilty) if measured else (),
+            excludes=self._books.exclusions(self._grounds, guilty) if measured else (),
             untestable=(*self._parts.untestable, *(self._parts.components[part] for part in sorted(self._unreached()))),
             reason=" ".join([stop.reason, *self._failed_trials()]),
             rounds=self._rounds,
@@ -196,7 +232,13 @@ class Localizer:
             seconds=self._seconds,
         )
 
-    def _grounds(self) -> Grounds:
+    def _believe(self) -> None:
+        """Draw the belief, and how the most suspected group stands, from all that was learned."""
+        self._grounds = self._drawn()
+        self._belief = believe(self._grounds)
+        self._standing = standing(self._grounds, self._belief, self._bandwidth)
+
+    def _drawn(self) -> Grounds:
         bandwidth = self._bandwidth
         return Grounds(
             self._parts,
@@ -210,25 +252,28 @@ class Localizer:
 
     def _take(self, event_id: str, ended: TrialEnded) -> Observation | None:
         """One trial as an observation; None where it says nothing about parts."""
-        path = self._parts.by_target.get((ended.trial.probe, ended.trial.targets))
+        path = self._parts.find(ended.trial.probe, ended.trial.targets)
         if path is None:
             return None
+        if ended.code == NotTested.code:
+            self._lacking.update((ended.trial.probe, node) for node in ended.trial.nodes)
         if ended.error:
             if not any(code in f"{ended.code} {ended.error}" for code in TRANSFER_FAILED):
                 self._failures.append(ended)
                 return None
-            return Observation(event_id, ended.round, path, np.array([]), failed=True, seconds=self._began)
+            return Observation(
+                event_id, ended.round, path, np.array([], dtype=np.int64), failed=True, seconds=self._began
+            )
         windows = np.array([rate for rate in ended.windows if rate > 0])
         if not len(windows):
             return None
         self._worked.update(ended.trial.targets)
         self._counters.learn(event_id, ended)
-        return Observation(event_id, ended.round, path, np.log(windows), failed=False, seconds=self._began)
+        return Observation(event_id, ended.round, path, micro(np.log(windows)), failed=False, seconds=self._began)
 
     def _convict(self) -> bool:
         """Convict one part if the rules allow it."""
-        grounds, belief = self._grounds(), self._belief
-        now = standing(grounds, belief, self._bandwidth)
+        grounds, belief, now = self._grounds, self._belief, self._standing
         ready = now.posterior >= self.settings.convict
         if not ready:
             self._ready_since = None
@@ -258,13 +303,25 @@ class Localizer:
             )
         return None
 
-    def _choose(self) -> Choice | None:
-        grounds = self._grounds()
-        now = standing(grounds, self._belief, self._bandwidth)
-        belief = self._view(grounds, now)
-        whole = waits_for_noise(grounds, self._belief, self._bandwidth, now)
-        deaf = frozenset(self._bandwidth.muted)
-        return self._planner.choose(belief, self._bandwidth, self._usable(), self._overhead, deaf, whole)
+    def _information(self) -> Information:
+        view = self._view(self._grounds, self._standing)
+        return Information.of(self._parts, self._with_wishes(view), self._bandwidth)
+
+    def _with_wishes(self, belief: Belief) -> Belief:
+        """The belief to plan by: parts that the operator pinned get a share of it, however little is believed."""
+        pinned = [self._parts.index[part] for part in sorted(self._edits.pinned) if part in self._parts.index]
+        return belief.leaning_to(self._parts, pinned, PINNED) if pinned else belief
+
+    def _limits(self) -> Limits:
+        out = self._left_out()
+        lost = {gpu for node in self._edits.left_out for gpu in self._fabric.gpus(node)}
+        lacking: dict[str, set[ComponentId]] = {name: set() for name in self._probes}
+        for name, node in self._lacking:
+            lacking[name].update(self._fabric.gpus(node))
+        allowed = [name for name in self._probes if name not in self._edits.forbidden]
+        barred = {name: frozenset(out | lost | lacking[name]) for name in allowed}
+        whole = waits_for_noise(self._grounds, self._belief, self._bandwidth, self._standing)
+        return Limits(barred, whole, self._overhead)
 
     def _view(self, grounds: Grounds, now: Standing) -> Belief:
         """What to plan by: not by what points at a part and may not convict it, where something else has to agree."""
@@ -273,11 +330,6 @@ class Localizer:
         if now.posterior >= 0.9 and now.unprompted < self.settings.convict_unprompted:
             return believe(grounds.without_prompts())
         return self._belief
-
-    def _usable(self) -> dict[NodeId, tuple[ComponentId, ...]]:
-        out = self._left_out()
-        nodes = [node for node in self._nodes if node not in self._edits.left_out]
-        return {node: tuple(gpu for gpu in self._fabric.gpus(node) if gpu not in out) for node in nodes}
 
     def _left_out(self) -> set[ComponentId]:
         """GPUs that are gone, or whose trials failed again and again and never worked."""
@@ -293,10 +345,7 @@ class Localizer:
         out = self._left_out()
         if not out or (self._rounds and not self._bandwidth.observations):
             return frozenset()
-        reached = np.zeros(self._parts.columns, dtype=bool)
-        for path in self._parts.paths:
-            if out.isdisjoint(path.targets):
-                reached[path.columns] = True
+        reached = self._planner.reached(frozenset(out))
         return frozenset(np.flatnonzero(~reached[self._parts.column]).tolist())
 
     def _suspected_columns(self) -> np.ndarray:
@@ -338,11 +387,14 @@ class Localizer:
         last = self._failures[-1]
         return [f"{plural(len(self._failures), 'trial')} measured nothing; the last, {last.trial.id}: {last.error}."]
 
-    def _reason(self, choice: Choice) -> str:
+    def _meaning(self, probe: Probe, drawn: Sequence[Targets], told: Information) -> tuple[str, ...]:
+        found = (self._parts.find(probe.name, targets) for targets in drawn[:MOST_LOOKED_AT])
+        return meaning_of(self._parts, [path for path in found if path is not None], self._belief, told)
+
+    def _reason(self, probe: Probe, drawn: Sequence[Targets]) -> str:
         """What the round is to decide, in one sentence."""
-        probe = CATALOGUE[choice.paths[0].probe].title if choice.paths[0].probe in CATALOGUE else choice.paths[0].probe
         part, group = self._top()
         if group >= SUSPECTED_ENOUGH:
-            return f"{probe}: is {part} at fault ({100 * group:.0f} %), or something beside it?"
-        nodes = len({path.node for path in choice.paths})
-        return f"{probe} on {plural(nodes, 'node')}: nothing stands out yet, every part once more"
+            return f"{probe.title}: is {part} at fault ({100 * group:.0f} %), or something beside it?"
+        nodes = len({target.node for targets in drawn for target in targets})
+        return f"{probe.title} on {plural(nodes, 'node')}: nothing stands out yet, every part once more"

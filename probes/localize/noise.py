@@ -48,8 +48,8 @@ class Calibration:
 
     noise: float
     outliers: float
-    burst: float = 3.0
-    """Mean length of a run of bad windows."""
+    run: tuple[int, int] = (12, 4)
+    """Bad windows in so many runs of them: what the mean length of a run is reckoned from."""
     windows: int = 0
     """Windows it was learnt from."""
     next_at: float = FIRST_AT
@@ -60,20 +60,27 @@ class Calibration:
         return cls(_nearest(NOISE_GRID, settings.noise), _nearest(OUTLIER_GRID, settings.outliers))
 
     @property
+    def burst(self) -> float:
+        """Mean length of a run of bad windows."""
+        return self.run[0] / self.run[1]
+
+    @property
     def settled(self) -> bool:
         """Whether small drops can be judged."""
         return self.windows / self.burst >= ENOUGH
 
 
-def burst_length(bad: int, recoveries: int, longest: int) -> float:
-    """Mean length of a run of bad windows, at most a whole trial of `longest`: by recoveries seen, prior 12 by 4."""
-    return min(longest, (12.0 + bad) / (4.0 + recoveries))
+def run_of(bad: int, recoveries: int, longest: int) -> tuple[int, int]:
+    """Bad windows by runs, at most a whole trial of `longest` each: by recoveries seen, prior 12 by 4."""
+    windows, runs = 12 + bad, 4 + recoveries
+    return (windows, runs) if windows <= longest * runs else (longest, 1)
 
 
 def recalibrate(
-    now: Calibration, settings: Settings, everything: Floats, innocent: Floats, burst: float
+    now: Calibration, settings: Settings, everything: Floats, innocent: int, low: int, run: tuple[int, int]
 ) -> Calibration:
-    """Noise from the spread of all windows, outliers from those of trials that avoid the suspects.
+    """Noise from the spread of all windows, outliers from the `innocent` ones, of trials that avoid the suspects, `low`
+    of which lie five standard deviations down.
 
     All but a few of the windows are healthy, so their median absolute deviation is the noise. Cells of a grid change
     only when the estimate has clearly left the one in use.
@@ -81,12 +88,12 @@ def recalibrate(
     count = len(everything)
     weight = count / (count + NOISE_PRIOR)
     noise = weight * 1.4826 * float(np.median(np.abs(everything))) + (1 - weight) * settings.noise
-    low = float((innocent < -5.0 * now.noise).sum())
-    outliers = (settings.outliers * OUTLIER_PRIOR + 1.25 * low / burst) / (OUTLIER_PRIOR + len(innocent) / burst)
+    burst = run[0] / run[1]
+    outliers = (settings.outliers * OUTLIER_PRIOR + 1.25 * low / burst) / (OUTLIER_PRIOR + innocent / burst)
     return Calibration(
         _moved(NOISE_GRID, now.noise, noise),
         _moved(OUTLIER_GRID, now.outliers, max(outliers, OUTLIER_GRID[0])),
-        burst,
+        run,
         count,
         count * GROWTH,
     )

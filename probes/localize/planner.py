@@ -2,164 +2,178 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from ...incident.ids import ComponentId, NodeId
+from ...incident.ids import ComponentId
 from ...topology.fabric import Fabric
-from .evidence import BandwidthEvidence
-from .likelihood import Tables, entropy
-from .parts import Floats, Parts, ProbePath
-from .posterior import Belief
-from .rounds import NodeRound, rounds_of
-from .settings import MODES
+from ..probe import Aim, Probe, Targets
+from .information import Information
+from .network_rounds import NetworkRounds
+from .parts import Bools, Floats, Ints, Parts
+from .rounds import NodeRounds, rounds_of
 
 FRUGAL = 0.99
 """Share of a round's information that the trials it keeps must hold."""
 VARIETY = 0.1
 """By how much a path that was never measured is preferred to one measured often."""
-WINDOWS = 16
-HEALTHY_STEPS = 1e-3
-"""Rate at which a healthy counter is taken to step when planning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The trials of a round, and what they are expected to tell."""
 
-    paths: tuple[ProbePath, ...]
+    probe: Probe
+    drawn: Callable[[], tuple[Targets, ...]]
+    """What each trial is aimed at; drawn up for the chosen round only."""
     gain: float
     """Nats."""
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be measured."""
+
+    barred: Mapping[str, frozenset[ComponentId]]
+    """For each probe that may run, the GPUs it may not be aimed at."""
+    whole: bool
+    """Keep trials that tell little, for the calibration's sake."""
+    overhead: float
+    """Seconds a round takes beside its longest trial."""
+
+
 class Planner:
-    """Scores all paths at once and picks, probe by probe, the best disjoint trials of every node."""
+    """Scores all candidate rounds and picks the best, node by node and for the network as a whole."""
 
-    def __init__(self, parts: Parts, fabric: Fabric, seed: int) -> None:
+    def __init__(self, parts: Parts, fabric: Fabric, probes: Mapping[str, Probe], seed: int) -> None:
         self._parts = parts
-        self._fabric = fabric
         self._rng = np.random.default_rng(seed)
-        self._visits = np.zeros(len(parts.paths))
-        self._columns, self._shares = _padded(parts)
-        self._counted = _padded_counts(parts)
+        self._inside = [_Inside(parts, fabric, probe) for probe in probes.values() if probe.aim is not Aim.ACROSS]
+        self._across = [NetworkRounds(parts, probe) for probe in probes.values() if probe.aim is Aim.ACROSS]
 
-    def ran(self, paths: Sequence[ProbePath]) -> None:
+    def ran(self, paths: Iterable[int]) -> None:
         """Remember what was measured, so that partners vary."""
-        for path in paths:
-            self._visits[path.index] += 1
+        numbers = np.array(list(paths), dtype=np.int64)
+        for inside in self._inside:
+            inside.ran(numbers)
 
-    def choose(
-        self,
-        belief: Belief,
-        bandwidth: BandwidthEvidence,
-        usable: dict[NodeId, tuple[ComponentId, ...]],
-        overhead: float,
-        deaf: frozenset[int],
-        whole: bool,
-    ) -> Choice | None:
-        """The best round, or None where nothing can be measured.
+    def reached(self, out: frozenset[ComponentId]) -> Bools:
+        """[columns] whether any trial that is not aimed at one of `out` crosses it."""
+        reached = np.zeros(self._parts.columns + 1, dtype=bool)
+        for inside in self._inside:
+            reached[inside.crossed(out)] = True
+        for rounds in self._across:
+            reached[rounds.crossed(np.array([end not in out for end in rounds.ends], dtype=bool))] = True
+        return reached[:-1]
 
-        `usable`: GPUs that can be probed; `deaf`: columns of convicted parts, whose trials teach nothing;
-        `whole`: keep trials that tell little, for the calibration's sake.
-        """
-        gains = self._gains(belief, bandwidth, deaf)
-        tempting = gains * (1 + VARIETY / (1 + self._visits))
+    def choose(self, told: Information, limits: Limits) -> Choice | None:
+        """The best round, or None where nothing can be measured."""
         best: Choice | None = None
-        best_rate = -1.0
-        for probe in dict.fromkeys(path.probe for path in self._parts.paths):
-            chosen: list[ProbePath] = []
-            for node, gpus in usable.items():
-                chosen += self._best_of(rounds_of(self._parts, self._fabric, probe, node, gpus, self._rng), tempting)
-            if not chosen:
+        for choice in (*self._within(told, limits), *self._network(told, limits)):
+            if best is None or choice.gain / choice.seconds > best.gain / best.seconds:
+                best = choice
+        return best
+
+    def _within(self, told: Information, limits: Limits) -> Iterator[Choice]:
+        """For each probe the best round of every node."""
+        for inside in self._inside:
+            if inside.probe.name not in limits.barred:
                 continue
-            gain = float(sum(gains[path.index] for path in chosen))
-            seconds = max(path.seconds for path in chosen) + overhead
-            if gain / seconds > best_rate:
-                best, best_rate = Choice(tuple(chosen), gain, seconds), gain / seconds
-        return best if best is None or whole else _frugal(best, gains)
+            paths, gains = inside.best(told, limits.barred[inside.probe.name], self._rng)
+            if len(paths):
+                kept = _frugal(gains, limits.whole)
+                yield Choice(
+                    inside.probe,
+                    partial(self._targets, paths[kept]),
+                    float(gains[kept].sum()),
+                    inside.probe.seconds + limits.overhead,
+                )
 
-    def _best_of(self, rounds: Sequence[NodeRound], tempting: Floats) -> NodeRound:
-        if not rounds:
-            return ()
-        scores = np.array([sum(tempting[path.index] for path in candidate) for candidate in rounds])
-        ties = np.flatnonzero(scores >= scores.max() * (1 - 1e-9))
-        return rounds[int(self._rng.choice(ties))]
+    def _network(self, told: Information, limits: Limits) -> Iterator[Choice]:
+        for rounds in self._across:
+            probe = rounds.probe
+            if probe.name not in limits.barred:
+                continue
+            barred = limits.barred[probe.name]
+            usable = np.array([end not in barred for end in rounds.ends], dtype=bool)
+            for matching in rounds.matchings(usable, self._rng):
+                gains = told.of_paths(matching.columns)
+                kept = _frugal(gains, limits.whole)
+                yield Choice(
+                    probe,
+                    partial(rounds.targets, matching, kept),
+                    float(gains[kept].sum()),
+                    probe.seconds + limits.overhead,
+                )
 
-    def _gains(self, belief: Belief, bandwidth: BandwidthEvidence, deaf: frozenset[int]) -> Floats:
-        """Expected information of every path's trial: what bandwidth and what counters would tell."""
-        outcomes, healthy = trial_outcomes(bandwidth.tables, bandwidth.calibration.burst)
-        modes, columns = len(MODES), self._parts.columns
-        share = self._parts.column_share
-        by_mode = np.where(bandwidth.spent, 0.0, belief.by_mode)
-        pi = np.concatenate([by_mode, np.zeros((1, 2 * modes))])
-        seen = np.concatenate([outcomes[share], np.broadcast_to(outcomes[0], (columns, modes, 3))], axis=1)
-        mixed = np.concatenate([np.einsum("cm,cmo->co", by_mode, seen), np.zeros((1, 3))])
-        spoken = np.concatenate([np.einsum("cm,cm->c", by_mode, entropy(seen)), np.zeros(1)])
-        at_fault = pi.sum(axis=1)[self._columns].sum(axis=1)
-        clean = np.maximum(0.0, 1.0 - at_fault)
-        expected = mixed[self._columns].sum(axis=1) + clean[:, None] * healthy
-        by_bandwidth = entropy(expected) - spoken[self._columns].sum(axis=1) - clean * entropy(healthy)
-        if deaf:
-            by_bandwidth[np.isin(self._columns, sorted(deaf)).any(axis=1)] = 0.0
-        gains: Floats = np.maximum(by_bandwidth, 0.0) + self._counter_gains(belief)
-        return gains
-
-    def _counter_gains(self, belief: Belief) -> Floats:
-        part = np.append(belief.part * self._parts.counted, 0.0)
-        rate = np.append(np.maximum(belief.step_rate, HEALTHY_STEPS), HEALTHY_STEPS)
-        steps = part * rate + (1 - part) * HEALTHY_STEPS
-        told = _binary(steps) - part * _binary(rate) - (1 - part) * _binary(np.array(HEALTHY_STEPS))
-        summed: Floats = np.maximum(told, 0.0)[self._counted].sum(axis=1)
-        return summed
+    def _targets(self, paths: Ints) -> tuple[Targets, ...]:
+        return tuple(self._parts.paths[path].targets for path in paths.tolist())
 
 
-def trial_outcomes(table: Tables, burst: float) -> tuple[Floats, Floats]:
-    """[S, M, 3] and [3]: probability that the worst window of a trial is bad, soft or clean."""
-    independent = WINDOWS / burst
-    return _worst(table.outcomes, independent), _worst(table.healthy_outcomes, independent)
+class _Inside:
+    """One probe within nodes: its paths as arrays, its candidate rounds."""
+
+    def __init__(self, parts: Parts, fabric: Fabric, probe: Probe) -> None:
+        self.probe = probe
+        self._rounds: tuple[NodeRounds, ...] = rounds_of(parts, fabric, probe.name, parts.nodes)
+        mine = [path for path in parts.paths if path.probe == probe.name]
+        self._place = np.full(len(parts.paths) + 1, len(mine), dtype=np.int64)
+        self._place[[path.index for path in mine]] = np.arange(len(mine))
+        self._columns = padded([path.columns.tolist() for path in mine], parts.columns)
+        self._counted = padded([path.counted.tolist() for path in mine], len(parts.components))
+        self._visits = np.zeros(len(mine))
+        self._aimed_at: dict[ComponentId, list[int]] = {}
+        for at, path in enumerate(mine):
+            for end in path.targets:
+                self._aimed_at.setdefault(end, []).append(at)
+
+    def ran(self, paths: Ints) -> None:
+        """Count visits of paths, by their number in the whole table."""
+        places = self._place[paths[paths < len(self._place)]]
+        np.add.at(self._visits, places[places < len(self._visits)], 1)
+
+    def crossed(self, out: frozenset[ComponentId]) -> Ints:
+        """Columns that the trials not aimed at one of `out` cross."""
+        return np.unique(self._columns[self._may_be_aimed(out)])
+
+    def best(self, told: Information, barred: frozenset[ComponentId], rng: np.random.Generator) -> tuple[Ints, Floats]:
+        """Paths of the best round of every node, by their number in the whole table, and what each would tell."""
+        gains = told.of_paths(self._columns) + told.of_counters(self._counted)
+        usable = self._may_be_aimed(barred)
+        tempting = np.where(usable, gains * (1 + VARIETY / (1 + self._visits)), 0.0)
+        chosen = [
+            self._usable(rounds.best(np.append(tempting, 0.0)[self._place], rng), usable) for rounds in self._rounds
+        ]
+        paths = np.concatenate([np.array([], dtype=np.int64), *chosen])
+        return paths, gains[self._place[paths]]
+
+    def _may_be_aimed(self, barred: frozenset[ComponentId]) -> Bools:
+        usable = np.ones(len(self._visits), dtype=bool)
+        usable[[at for end in barred for at in self._aimed_at.get(end, ())]] = False
+        return usable
+
+    def _usable(self, paths: Ints, usable: Bools) -> Ints:
+        return paths[usable[self._place[paths]]]
 
 
-def _worst(window: Floats, independent: float) -> Floats:
-    none_bad = (1 - window[..., 0]) ** independent
-    clean = window[..., 2] ** independent
-    return np.stack([1 - none_bad, np.maximum(none_bad - clean, 0.0), clean], axis=-1)
+def padded(rows: Sequence[Sequence[int]], filling: int) -> Ints:
+    """[rows, longest] numbers, the rest filled."""
+    table = np.full((len(rows), max(map(len, rows), default=0)), filling, dtype=np.int64)
+    for at, row in enumerate(rows):
+        table[at, : len(row)] = row
+    return table
 
 
-def _binary(probability: Floats) -> Floats:
-    return entropy(np.stack([probability, 1 - probability], axis=-1))
-
-
-def _frugal(choice: Choice, gains: Floats) -> Choice:
-    """Only the trials that hold nearly all of the round's information: the rest of the fleet stays undisturbed."""
-    order = sorted(choice.paths, key=lambda path: -gains[path.index])
-    kept: list[ProbePath] = []
-    held = 0.0
-    for path in order:
-        kept.append(path)
-        held += float(gains[path.index])
-        if held >= FRUGAL * choice.gain:
-            break
-    return Choice(tuple(kept), held, choice.seconds)
-
-
-def _padded(parts: Parts) -> tuple[np.ndarray, np.ndarray]:
-    """[paths, longest] columns of every path, padded with a column of no weight, and their share codes."""
-    longest = max((len(path.columns) for path in parts.paths), default=0)
-    columns = np.full((len(parts.paths), longest), parts.columns, dtype=np.int64)
-    shares = np.zeros_like(columns)
-    for path in parts.paths:
-        columns[path.index, : len(path.columns)] = path.columns
-        shares[path.index, : len(path.shares)] = path.shares
-    return columns, shares
-
-
-def _padded_counts(parts: Parts) -> np.ndarray:
-    """[paths, most] parts whose counters a path's trial reads, padded with a part of no weight."""
-    longest = max((len(path.counted) for path in parts.paths), default=0)
-    counted = np.full((len(parts.paths), longest), len(parts.components), dtype=np.int64)
-    for path in parts.paths:
-        counted[path.index, : len(path.counted)] = path.counted
-    return counted
+def _frugal(gains: Floats, whole: bool) -> Ints:
+    """The trials that hold nearly all of the information, in their order: the rest of the fleet stays undisturbed."""
+    order = np.argsort(-gains, kind="stable")
+    if whole:
+        return np.sort(order)
+    held = np.cumsum(gains[order])
+    if not len(held) or held[-1] <= 0:
+        return np.sort(order)
+    return np.sort(order[: int(np.searchsorted(held, FRUGAL * held[-1])) + 1])

@@ -7,6 +7,7 @@ it is reported as not covered.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,6 +47,18 @@ class Belief:
         asked = np.concatenate([duties >= duty, np.array(STEP_RATES) >= step_rate])
         tested = self.ratios[asked & np.isfinite(self.ratios)]
         return bool(len(tested)) and bool((tested <= missed).all())
+
+    def leaning_to(self, parts: Parts, pinned: Sequence[int], lent: float) -> Belief:
+        """As if a share of the belief lay on some parts, in whichever way their columns could be at fault."""
+        columns = sorted({int(parts.column[part]) for part in pinned})
+        rows = self.by_mode[columns]
+        totals = rows.sum(axis=1, keepdims=True)
+        spread = np.where(totals > 0, rows / np.maximum(totals, 1e-300), 1.0 / rows.shape[1]) / len(columns)
+        by_mode = self.by_mode * (1 - lent)
+        by_mode[columns] += lent * spread
+        part = self.part * (1 - lent)
+        part[list(pinned)] += lent / len(pinned)
+        return replace(self, by_mode=by_mode, part=part)
 
     def top(self) -> int:
         """The group believed in most."""

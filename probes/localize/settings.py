@@ -44,7 +44,20 @@ class Settings:
 
 
 FAULT_RATES: Mapping[str, float] = MappingProxyType(
-    {"gpu": 10.0, "nvlink": 0.5, "nvswitch": 1.0, "pcie": 1.0, "bridge": 0.5, "numa": 0.5, "host": 1.0}
+    {
+        "gpu": 10.0,
+        "nvlink": 0.5,
+        "nvswitch": 1.0,
+        "pcie": 1.0,
+        "bridge": 0.5,
+        "numa": 0.5,
+        "host": 1.0,
+        "nic": 3.0,
+        "cable": 6.0,
+        "leaf": 2.0,
+        "spine": 1.0,
+        "uplink": 3.0,
+    }
 )
 """How often parts fail relative to each other; in the proportions of a published training run (GPU, memory, links)."""
 

@@ -60,4 +60,4 @@ def test_the_circle_method_lets_every_pair_meet_once_in_disjoint_rounds(count):
 def test_one_trial_is_at_most_one_strike_however_many_windows_are_bad():
     ratios = tables(0.04, 0.003, (1.0,)).ratios[0, 6]
     worst = ratios.max()
-    assert strike(np.full(16, worst), 1.0) == pytest.approx(worst)
+    assert strike(np.full(16, worst), (1, 1)) == worst
