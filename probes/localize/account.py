@@ -172,7 +172,7 @@ class Books:
         return clean_bound(len(heard) - bad, bad)
 
     def _by_counters(self, kind: str, family: list[int], evidence: CounterEvidence) -> Exclusion | None:
-        counted = [part for part in family if self.parts.counted[part]]
+        counted = [part for part in family if evidence.readable[part]]
         if not counted or len(counted) < len(family) or not evidence.trials[counted].all():
             return None
         bounds = {

@@ -7,6 +7,7 @@ the path was measured, and a large one is never a baseline.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +24,8 @@ CAP = 4.0
 POLISHES = 6
 FEW = 4
 """With fewer paths measured than this, the data sheet speaks for the peers."""
+ALL_SLOW = 0.16
+"""Log bandwidth by which all peers of a lone node must stay behind the data sheet for it to be believed instead."""
 FEW_THROUGH = 3
 """With fewer paths measured through an end than this, what it shares with them can't be told from their own."""
 
@@ -37,8 +40,12 @@ class Baselines:
     """Standard deviation of the paths' lasting differences, learnt."""
 
 
-def learn_baselines(parts: Parts, medians: Mapping[int, tuple[float, int]], noise: float, burst: float) -> Baselines:
-    """`medians`: path -> median log GB/s of all its windows, and in how many trials it was measured."""
+def learn_baselines(
+    parts: Parts, medians: Mapping[int, tuple[float, int]], noise: float, burst: float, suspects: Ints
+) -> Baselines:
+    """`medians`: path -> median log GB/s of all its windows, and in how many trials it was measured.
+
+    `suspects`: columns believed in most; paths across them don't say what is usual."""
     families: dict[int, list[ProbePath]] = {}
     for path in medians:
         families.setdefault(parts.paths[path].peers, []).append(parts.paths[path])
@@ -48,7 +55,7 @@ def learn_baselines(parts: Parts, medians: Mapping[int, tuple[float, int]], nois
     for family in families.values():
         measured = np.array([medians[path.index][0] for path in family])
         trials = np.array([medians[path.index][1] for path in family])
-        centre = _centre(family, measured)
+        centre = _centre(family, measured, suspects)
         own = _own_differences(family, measured - centre)
         spread = _spread(own, trials, trial_noise)
         spreads.append(spread)
@@ -58,10 +65,20 @@ def learn_baselines(parts: Parts, medians: Mapping[int, tuple[float, int]], nois
     return Baselines(expected, max(spreads))
 
 
-def _centre(family: Sequence[ProbePath], measured: Floats) -> float:
-    """What peers measure: their median, or the data sheet where they are few."""
+def _centre(family: Sequence[ProbePath], measured: Floats, suspects: Ints) -> float:
+    """What peers measure: their median, or the data sheet where they are few, or where it says that all are slow."""
     by_sheet = family[0].expected
-    return float(np.median(measured)) if len(family) >= FEW or not by_sheet > 0 else float(np.log(by_sheet))
+    told = math.log(by_sheet) if by_sheet > 0 else math.nan
+    if len(family) < FEW and not math.isnan(told):
+        return told
+    innocent = [at for at, path in enumerate(family) if not np.isin(path.columns, suspects).any()]
+    usual = float(np.median(measured[innocent] if len(innocent) >= FEW else measured))
+    return told if told - usual > ALL_SLOW and _on_one_node(family) else usual
+
+
+def _on_one_node(family: Sequence[ProbePath]) -> bool:
+    """Whether what all of them share may be at fault, and no other node tells what is usual."""
+    return len({end.node for path in family for end in path.targets}) == 1
 
 
 def _own_differences(family: Sequence[ProbePath], differences: Floats) -> Floats:

@@ -238,12 +238,13 @@ def _within(probe: Probe, fabric: Fabric, nodes: Sequence[NodeId]) -> Iterator[T
 
 def _across(probe: Probe, ways: Ways, nodes: Sequence[NodeId]) -> Iterator[Targets]:
     if probe.aim is Aim.ACROSS:
-        yield from sampled_pairs(ways, ends_of(probe, ways.fabric, nodes))
+        yield from sampled_pairs(ways, ends_of(probe, ways, nodes))
 
 
-def ends_of(probe: Probe, fabric: Fabric, nodes: Sequence[NodeId]) -> tuple[ComponentId, ...]:
-    """The ends that a probe across nodes can pair."""
-    return tuple(target for node in nodes for (target,) in probe.targets(fabric, node))
+def ends_of(probe: Probe, ways: Ways, nodes: Sequence[NodeId]) -> tuple[ComponentId, ...]:
+    """The ends that a probe across nodes can pair: those of which it is told by which NIC they leave."""
+    found = (target for node in nodes for (target,) in probe.targets(ways.fabric, node))
+    return tuple(end for end in found if ways.compiled.out(end) is not None)
 
 
 def _counted(fabric: Fabric, sample: Sequence[_Aimed], index: dict[ComponentId, int]) -> Bools:

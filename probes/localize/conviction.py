@@ -154,7 +154,7 @@ def _spokesman(parts: Parts, belief: Belief, group: int) -> tuple[int, float]:
 def _counters_could_tell(grounds: Grounds, belief: Belief, group: int) -> bool:
     """Whether a counter may yet single out one part; that of a fault that is always on would have moved by now."""
     members = grounds.parts.members(group)
-    if len(members) < 2 or not grounds.parts.counted[members].all():
+    if len(members) < 2 or not grounds.counters.readable[members].all():
         return False
     _, mode = _looks(grounds.parts, belief, group)
     silent = not grounds.counters.strikes[members].any() and grounds.counters.trials[members].min() >= SILENT_FOR_GOOD

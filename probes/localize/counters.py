@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ...incident.events import TrialEnded
 from ...incident.findings import CounterMove
 from .likelihood import log_sum
-from .parts import Parts
+from .parts import Bools, Parts
 from .settings import STEP_RATES
 
 Floats = npt.NDArray[np.float64]
@@ -33,6 +33,8 @@ HERRINGS_AMONG = 100
 """... on top of their number."""
 HURTS = 3.0
 """Nats from which strikes that coincide with dips are more than chance: then moves without load excuse nothing."""
+UNREADABLE_AFTER = 3
+"""Trials that read no counter of a part until it counts as having none."""
 IDLE_SHARE = 0.15
 """Steps per second between trials against those under load, of a part at fault: bursts outlast a trial's end."""
 
@@ -56,6 +58,8 @@ class CounterEvidence:
     """Trials that loaded the part and read its counters."""
     idle_steps: Ints
     """Moves between trials."""
+    readable: Bools
+    """Whether trials that load the part read a counter of it, as far as has been tried."""
     together: Floats
     """Nats by which strikes and dips of the same trials speak for one cause."""
 
@@ -85,14 +89,16 @@ class Counters:
     _idle_s: Floats = field(init=False)
     _idle_steps: Floats = field(init=False)
     _trials: Floats = field(init=False)
+    _unread: Floats = field(init=False)
+    """Trials that loaded the part and should have read its counters, and did not."""
     _strikes: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         count = len(self.parts.components)
-        self._loaded_s, self._idle_s, self._idle_steps, self._trials, self._strikes = np.zeros((5, count))
+        self._loaded_s, self._idle_s, self._idle_steps, self._trials, self._strikes, self._unread = np.zeros((6, count))
 
-    def learn(self, event_id: str, ended: TrialEnded) -> None:
-        """Take in the counters read at the edges of one trial."""
+    def learn(self, event_id: str, ended: TrialEnded, expected: Ints) -> None:
+        """Take in the counters read at the edges of one trial; `expected`: the parts whose counters it should read."""
         by_name: dict[str, list[tuple[int, CounterMove]]] = {}
         for move in ended.moves:
             part = self.parts.index.get(move.component)
@@ -109,6 +115,7 @@ class Counters:
             self._loaded_s[part] += ended.seconds or ended.trial.seconds
             self._idle_s[part] += max(0.0, ended.started - self._last_time.get(part, ended.started))
             self._last_time[part] = ended.ended
+        self._unread[expected[~np.isin(expected, sorted(read))]] += 1
         for part in sorted(struck):
             self._strikes[part] += 1
             self.struck.setdefault(part, []).append(event_id)
@@ -130,6 +137,7 @@ class Counters:
             self._strikes.astype(np.int64),
             self._trials.astype(np.int64),
             self._idle_steps.astype(np.int64),
+            self.parts.counted & ((self._trials > 0) | (self._unread < UNREADABLE_AFTER)),
             coinciding,
         )
 

@@ -11,21 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from .likelihood import NAT
-from .parts import Bools, Ints, Parts
+from .parts import Bools, Floats, Ints, Parts
 from .settings import MODES
 
 SMALL_DROP = 0.36
 """Drops of a transfer that may as well be somebody else's traffic, or hinge on the noise level."""
 EPOCH = 20.0
-"""Seconds somebody else's traffic may last: on shared paths trials so close are one strike against such drops."""
-EPOCH_STRIKE = round(math.log(10) * NAT)
-"""The most such a strike can say: in one epoch of ten a shared path is slowed by others."""
+"""Seconds somebody else's traffic may last: on shared paths trials so close are one strike for such a drop."""
 SHOWS_TOO = 2 * NAT
 """From which another part of the kind counts as showing the same."""
-COMMON_PRIOR = 1e-4
+COMMON_PRIOR = 2e-5
 """Parts of a kind that are expected to show a small lasting drop without being at fault."""
 LASTING: Bools = np.array([mode.duty >= 1.0 for mode in MODES])
 
@@ -62,8 +59,11 @@ class Epochs:
         self._kinds = np.zeros(parts.columns, dtype=np.int64)
         self._kinds[parts.column[::-1]] = parts.kind[::-1]
 
-    def add(self, heard: Heard, seconds: float) -> None:
-        """Take in what trials of one round say, that began at so many probing seconds."""
+    def add(self, heard: Heard, seconds: float, crowded: float) -> None:
+        """Take in what trials of one round say, that began at so many probing seconds.
+
+        `crowded`: in which share of epochs others slow a path that they use too."""
+        most = round(-math.log(crowded) * NAT)
         epoch = int(seconds // EPOCH)
         if epoch != self._epoch:
             self._close()
@@ -76,7 +76,7 @@ class Epochs:
         self._sum[:, modes:] += self._added(heard.column[gated], heard.said[heard.trial[gated], 0])
         if crowded.any():
             self._open[:, :modes] += self._added(heard.column, np.where(crowded, own, 0))
-            worst = np.where(crowded, np.minimum(own, EPOCH_STRIKE), 0)
+            worst = np.where(crowded, np.minimum(own, most), 0)
             flat = (heard.column[:, None] * (2 * modes) + np.arange(modes)).ravel()
             np.maximum.at(self._worst.reshape(-1), flat, worst.ravel())
         self._heard[heard.column[heard.is_shared]] = True
@@ -88,14 +88,31 @@ class Epochs:
 
     def total(self) -> Ints:
         """[columns, 2 M]"""
-        total = self._sum + np.minimum(self._open, self._worst)
-        return np.where(self._small_of, np.minimum(total, self._cap(total)), total)
+        return self._sum + self._this_epoch()
+
+    def harmless(self, total: Ints) -> Floats:
+        """[columns, 2 M] log prior of being slow like that without being at fault; -inf for what never is.
+
+        The more of a kind show the same, the likelier it is that it is none of their faults."""
+        counts = np.bincount(self._kinds)
+        showing = total > SHOWS_TOO
+        by_kind = np.zeros((len(counts), total.shape[1]), dtype=np.int64)
+        rows, modes = np.nonzero(showing)
+        np.add.at(by_kind, (self._kinds[rows], modes), 1)
+        others = by_kind[self._kinds] - showing
+        prior = np.log((COMMON_PRIOR + others) / (counts[self._kinds, None] + 1))
+        return np.where(self._small_of, prior, -np.inf)
 
     def _close(self) -> None:
-        self._sum += np.minimum(self._open, self._worst)
+        self._sum += self._this_epoch()
         self._open[:] = 0
         self._worst[:] = 0
         self._heard[:] = False
+
+    def _this_epoch(self) -> Ints:
+        """What the open epoch says: against a drop all its trials, as nobody's traffic makes a path faster; for it one
+        strike."""
+        return np.minimum(self._open, np.maximum(self._worst, 0))
 
     def _added(self, columns: Ints, values: Ints) -> Ints:
         """[columns, M] sums of rows; exact, as sums of integers below 2^53 are in floating point."""
@@ -103,17 +120,6 @@ class Epochs:
             return np.zeros((self._columns, values.shape[1]), dtype=np.int64)
         summed = [np.bincount(columns, values[:, mode], self._columns) for mode in range(values.shape[1])]
         return np.stack(summed, axis=1).astype(np.int64)
-
-    def _cap(self, total: Ints) -> Ints:
-        """The most that may be said for a small lasting drop of a column when so many of its kind show one too."""
-        counts = np.bincount(self._kinds)
-        showing = total > SHOWS_TOO
-        by_kind = np.zeros((len(counts), total.shape[1]), dtype=np.int64)
-        rows, modes = np.nonzero(showing)
-        np.add.at(by_kind, (self._kinds[rows], modes), 1)
-        others = by_kind[self._kinds] - showing
-        nats: npt.NDArray[np.float64] = np.log((counts[self._kinds, None] + 1) / (COMMON_PRIOR + others))
-        return np.round(nats * NAT).astype(np.int64)
 
 
 def flat(columns: Sequence[Ints], shares: Sequence[Ints], shared: Sequence[bool], said: Ints) -> Heard:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .baselines import Baselines, learn_baselines
-from .epochs import LASTING, Epochs, flat
+from .epochs import EPOCH, LASTING, Epochs, flat
 from .likelihood import BAD, NAT, SOFT, Tables, bins_of, micro, strike, tables
-from .noise import Calibration, recalibrate, run_of
+from .noise import Calibration, Seen, recalibrate, run_of
 from .parts import Bools, Ints, Parts, ProbePath
 from .settings import MODES, Settings
 from .shapes import Shapes, against_own_level, shapes_of
@@ -21,6 +21,8 @@ Floats = npt.NDArray[np.float64]
 
 OWN_LEVEL = 0.22
 """A trial's median may lie so far from the expected without being taken for the fault's doing, log bandwidth."""
+SLOWED = -0.06
+"""Log bandwidth of a trial's median from which others may have slowed it."""
 STALE = 0.25
 """Noises by which a baseline may move before all trials are read again."""
 FAILED: Ints = np.full(16, round(math.log(0.04) * NAT))
@@ -65,6 +67,8 @@ class BandwidthEvidence:
         """[S, M] of every observation: what it says to a column of each share, micro-nats."""
         self.ratios = np.zeros((parts.columns, 2 * len(MODES)))
         self._epochs = Epochs(parts)
+        self.harmless = np.full_like(self.ratios, -np.inf)
+        """[columns, 2 M] log prior of being slow like that without being at fault."""
         self._by_column: dict[int, list[int]] = {}
         self._logs: dict[int, list[Ints]] = {}
         self._medians: dict[int, tuple[float, int]] = {}
@@ -83,7 +87,7 @@ class BandwidthEvidence:
             for column in seen.path.columns.tolist():
                 self._by_column.setdefault(column, []).append(at)
         self.observations += fresh
-        self.baselines = self._learn_baselines()
+        self.baselines = self._learn_baselines(suspects)
         moved = max((abs(self._expected(path) - used) for path, used in self._used.items()), default=0)
         if moved > STALE * self.calibration.noise * NAT:
             self._read_again()
@@ -151,14 +155,15 @@ class BandwidthEvidence:
     def _expected(self, path: int) -> int:
         return self.baselines.expected[path]
 
-    def _learn_baselines(self) -> Baselines:
+    def _learn_baselines(self, suspects: Ints) -> Baselines:
         fresh = self.observations[len(self.x) :]
         for seen in fresh:
             if not seen.failed:
                 self._logs.setdefault(seen.path.index, []).append(seen.logs)
         for path in {seen.path.index for seen in fresh if not seen.failed}:
             self._medians[path] = (float(np.median(np.concatenate(self._logs[path]))) / NAT, len(self._logs[path]))
-        return learn_baselines(self._parts, self._medians, self.calibration.noise, self.calibration.burst)
+        calibration = self.calibration
+        return learn_baselines(self._parts, self._medians, calibration.noise, calibration.burst, suspects)
 
     def _read(self, start: int) -> None:
         """Read the observations from `start` on against their baselines."""
@@ -205,8 +210,10 @@ class BandwidthEvidence:
             seen = [self.observations[at].path for at in trials]
             said = np.stack([self.said[at] for at in trials])
             rows = flat([p.columns for p in seen], [p.shares for p in seen], [p.is_shared for p in seen], said)
-            self._epochs.add(rows, seconds)
-        self.ratios = self._epochs.total() / NAT
+            self._epochs.add(rows, seconds, self.calibration.crowded)
+        total = self._epochs.total()
+        self.ratios = total / NAT
+        self.harmless = self._epochs.harmless(total)
 
     def _not_heard(self) -> set[int]:
         return {
@@ -230,11 +237,28 @@ class BandwidthEvidence:
         innocent[sorted(across)] = False
         if not innocent.any():
             innocent = worked
-        everything = np.concatenate([x for x, good in zip(self.x, worked.tolist(), strict=True) if good]) / NAT
-        low = int(self.shapes.low[innocent].sum())
-        self.calibration = recalibrate(
-            self.calibration, self._settings, everything, int(counts[innocent].sum()), low, run
+        shared, slowed = self._crowding(innocent)
+        worked_x = [x for x, good in zip(self.x, worked.tolist(), strict=True) if good]
+        seen = Seen(
+            np.concatenate([x - np.median(x) for x in worked_x]) / NAT,
+            self.shapes.level[innocent],
+            int(counts[innocent].sum()),
+            int(self.shapes.low[innocent].sum()),
+            run,
+            shared,
+            slowed,
         )
+        self.calibration = recalibrate(self.calibration, self._settings, seen)
+
+    def _crowding(self, innocent: Bools) -> tuple[int, int]:
+        """How many moments of shared paths there were, each path once an epoch, and in how many it was slow."""
+        slow: dict[tuple[int, int], bool] = {}
+        for at in np.flatnonzero(innocent).tolist():
+            seen = self.observations[at]
+            if seen.path.is_shared:
+                key = (seen.path.index, int(seen.seconds // EPOCH))
+                slow[key] = slow.get(key, False) or bool(self.shapes.level[at] < SLOWED)
+        return len(slow), sum(slow.values())
 
 
 def _by_length(trials: Sequence[Ints]) -> list[tuple[list[int], Ints]]:

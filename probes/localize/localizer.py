@@ -42,7 +42,7 @@ TRANSFER_FAILED = (
 """Errors that say that the transfer itself failed on the way: evidence. All others say nothing about parts."""
 GIVE_UP_AFTER = 2
 """A GPU whose trials failed so often and never worked is left out."""
-CERTIFIED_RATE = 0.1
+CERTIFIED_RATE = 0.2
 """Counters that step in a smaller share of trials than this don't keep everything from being called healthy."""
 REST_RATE = 0.2
 """Further faults that are on, or step, less often than this don't keep the search going after a first one was named."""
@@ -243,8 +243,9 @@ class Localizer:
         return Grounds(
             self._parts,
             self.settings,
-            resolved(self._parts, bandwidth.tables, bandwidth.baselines.spread),
+            resolved(self._parts, bandwidth.tables, bandwidth.baselines.spread, self.settings.drained),
             bandwidth.ratios,
+            bandwidth.harmless,
             self._counted,
             self._prompts,
             self._unreached().union(self._dead),
@@ -268,7 +269,7 @@ class Localizer:
         if not len(windows):
             return None
         self._worked.update(ended.trial.targets)
-        self._counters.learn(event_id, ended)
+        self._counters.learn(event_id, ended, path.counted)
         return Observation(event_id, ended.round, path, micro(np.log(windows)), failed=False, seconds=self._began)
 
     def _convict(self) -> bool:

@@ -41,7 +41,7 @@ class NetworkRounds:
         self._parts = parts
         self._ways = parts.ways
         fabric = parts.ways.fabric
-        outs = {end: self._ways.compiled.out(end) for end in ends_of(probe, fabric, parts.nodes)}
+        outs = {end: self._ways.compiled.out(end) for end in ends_of(probe, self._ways, parts.nodes)}
         known = {end: out for end, out in outs.items() if out is not None}
         self.ends: tuple[ComponentId, ...] = tuple(known)
         """Those of which it is told by which NIC they leave."""
@@ -61,7 +61,7 @@ class NetworkRounds:
 
     def matchings(self, usable: Bools, rng: np.random.Generator) -> list[Matching]:
         """Fresh candidates over the usable ends."""
-        below = [np.flatnonzero((self._leaf == leaf) & usable) for leaf in range(len(self._leaves))]
+        below = [np.flatnonzero((self._leaf == leaf) & usable) for leaf in range(NOWHERE, len(self._leaves))]
         below = [ends for ends in below if len(ends)]
         found = [self._below_leaves(below, rng) for _ in range(OF_A_KIND)]
         found += [self._over_spines(below, rng) for _ in range(OF_A_KIND)]
@@ -121,10 +121,8 @@ class NetworkRounds:
         """[pairs, longest] columns of the network between the leaves, theirs included."""
         here, there, spine = self._leaf[source], self._leaf[target], self._spine[target]
         told = (spine != NOWHERE) & (here != there) & (here != NOWHERE) & (there != NOWHERE)
-        if not told.all():
-            spread = self._spread(here, there)
-            if not told.any():
-                return spread
+        if not told.any():
+            return self._spread(here, there)
         uplinks = self._uplink_column
         by_tables = np.stack(
             [self._leaf_column[here], self._leaf_column[there], self._spine_column[spine], uplinks[here, spine],
@@ -133,6 +131,7 @@ class NetworkRounds:
         if told.all():
             return by_tables
         pad = self._parts.columns
+        spread = self._spread(here, there)
         return np.concatenate([np.where(told[:, None], pad, spread), np.where(told[:, None], by_tables, pad)], axis=1)
 
     def _spread(self, here: Ints, there: Ints) -> Ints:

@@ -38,6 +38,11 @@ OUTLIER_PRIOR = 600.0
 NOISE_PRIOR = 50.0
 FIRST_AT, GROWTH = 60, 1.6
 """Windows after which the tables are calibrated first, and by which factor they must grow until the next time."""
+CROWDED_PRIOR = (1.0, 20.0)
+"""Moments at which others slow a path, and all, that the prior is worth."""
+ENOUGH_TRIALS = 20
+"""Innocent trials from which their medians tell of the noise."""
+TRIAL_WINDOWS, LEAST_RUN = 16, 3.0
 ENOUGH = 100
 """Independent windows needed before a verdict may hinge on the noise level."""
 
@@ -52,6 +57,8 @@ class Calibration:
     """Bad windows in so many runs of them: what the mean length of a run is reckoned from."""
     windows: int = 0
     """Windows it was learnt from."""
+    crowded: float = 0.05
+    """Share of moments at which others slow a path that they use too."""
     next_at: float = FIRST_AT
 
     @classmethod
@@ -76,27 +83,57 @@ def run_of(bad: int, recoveries: int, longest: int) -> tuple[int, int]:
     return (windows, runs) if windows <= longest * runs else (longest, 1)
 
 
-def recalibrate(
-    now: Calibration, settings: Settings, everything: Floats, innocent: int, low: int, run: tuple[int, int]
-) -> Calibration:
-    """Noise from the spread of all windows, outliers from the `innocent` ones, of trials that avoid the suspects, `low`
-    of which lie five standard deviations down.
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What there is to learn from."""
 
-    All but a few of the windows are healthy, so their median absolute deviation is the noise. Cells of a grid change
-    only when the estimate has clearly left the one in use.
+    steady: Floats
+    """Windows of all trials, each against its trial's own median."""
+    levels: Floats
+    """Medians, against what is expected, of the trials that avoid the suspects."""
+    innocent: int
+    """Windows of those trials ..."""
+    low: int
+    """... and how many of them lie five standard deviations down."""
+    run: tuple[int, int]
+    shared: int
+    """Moments of innocent paths that others use too, each path once an epoch, ..."""
+    slowed: int
+    """... and in how many of them it was slow as a whole."""
+
+
+def recalibrate(now: Calibration, settings: Settings, seen: Seen) -> Calibration:
+    """Noise from how windows spread within trials, outliers from the innocent ones.
+
+    All but a few of the windows are healthy, so their median absolute deviation is the noise; a part that is slow all
+    the time does not widen it. Where whole trials differ by more than that explains, it is wider. Cells of a grid
+    change only when the estimate has clearly left the one in use.
     """
-    count = len(everything)
+    count = len(seen.steady)
     weight = count / (count + NOISE_PRIOR)
-    noise = weight * 1.4826 * float(np.median(np.abs(everything))) + (1 - weight) * settings.noise
-    burst = run[0] / run[1]
+    noise = weight * max(_spread(seen.steady), _between_trials(seen)) + (1 - weight) * settings.noise
+    burst, innocent, low, run = seen.run[0] / seen.run[1], seen.innocent, seen.low, seen.run
     outliers = (settings.outliers * OUTLIER_PRIOR + 1.25 * low / burst) / (OUTLIER_PRIOR + innocent / burst)
     return Calibration(
         _moved(NOISE_GRID, now.noise, noise),
         _moved(OUTLIER_GRID, now.outliers, max(outliers, OUTLIER_GRID[0])),
         run,
         count,
+        (CROWDED_PRIOR[0] + seen.slowed) / (CROWDED_PRIOR[1] + seen.shared),
         count * GROWTH,
     )
+
+
+def _spread(values: Floats) -> float:
+    return 1.4826 * float(np.median(np.abs(values)))
+
+
+def _between_trials(seen: Seen) -> float:
+    """The window's noise that would make innocent trials differ as they do, when runs of windows go together."""
+    if len(seen.levels) < ENOUGH_TRIALS:
+        return 0.0
+    together = max(seen.run[0] / seen.run[1], LEAST_RUN)
+    return _spread(seen.levels) * float(np.sqrt(TRIAL_WINDOWS / together))
 
 
 def _moved(grid: tuple[float, ...], current: float, estimate: float) -> float:

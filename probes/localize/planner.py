@@ -18,6 +18,8 @@ from .rounds import NodeRounds, rounds_of
 
 FRUGAL = 0.99
 """Share of a round's information that the trials it keeps must hold."""
+CONTROLS = 4
+"""Trials that a round keeps at least: what a suspect's trials are compared with."""
 VARIETY = 0.1
 """By how much a path that was never measured is preferred to one measured often."""
 
@@ -176,4 +178,5 @@ def _frugal(gains: Floats, whole: bool) -> Ints:
     held = np.cumsum(gains[order])
     if not len(held) or held[-1] <= 0:
         return np.sort(order)
-    return np.sort(order[: int(np.searchsorted(held, FRUGAL * held[-1])) + 1])
+    enough = max(int(np.searchsorted(held, FRUGAL * held[-1])) + 1, CONTROLS)
+    return np.sort(order[:enough])

@@ -19,6 +19,7 @@ from .settings import MODES, RAISES_COUNTER, STEP_RATES, Prompts, Settings
 
 RESOLUTION = 2.5
 """Drops smaller than so many spreads of the paths' baselines can't be told from a baseline."""
+
 OTHERS_TAKE = 0.2
 """Lasting drops up to this share, on paths that others use as well, can't be told from their traffic."""
 
@@ -65,14 +66,15 @@ class Belief:
         return int(self.group.argmax())
 
 
-def resolved(parts: Parts, table: Tables, spread: float) -> Bools:
+def resolved(parts: Parts, table: Tables, spread: float, drained: bool) -> Bools:
     """[C, 2 M]: modes that bandwidth can tell from noise, baselines and others' traffic, column by column."""
     mean_drop = np.array([(mode.low + mode.high) / 2 for mode in MODES])
     by_share = table.divergence >= LEAST_DIVERGENCE
     by_share &= np.array(parts.shares)[:, None] * mean_drop >= RESOLUTION * spread
     own = by_share[parts.column_share]
-    crowded = np.array([mode.duty >= 1.0 and mode.high <= OTHERS_TAKE for mode in MODES])
-    own = own & ~(parts.column_shared[:, None] & crowded)
+    if not drained:
+        small = np.array([mode.duty >= 1.0 and mode.high <= OTHERS_TAKE for mode in MODES])
+        own = own & ~(parts.column_shared[:, None] & small)
     gate = np.where(parts.column_share[:, None] > 0, by_share[0][None, :], False)
     return np.concatenate([own, gate], axis=1)
 
@@ -96,6 +98,8 @@ class Grounds:
     """[C, 2 M] modes that bandwidth resolves."""
     ratios: Floats
     """[C, 2 M] what bandwidth says."""
+    harmless: Floats
+    """[C, 2 M] log prior of being slow like that without being at fault."""
     counters: CounterEvidence
     prompts: Prompts | None
     """Standing counters and findings; None leaves them out."""
@@ -125,15 +129,15 @@ def believe(grounds: Grounds) -> Belief:
     visible = np.where(seen, said, -np.inf)
     shown, hidden = log_sum(visible, axis=1), log_sum(np.where(seen, -np.inf, said), axis=1)
     raised = np.log(RAISES_COUNTER / len(STEP_RATES)) + counters.ratios
-    stepping = np.where(parts.counted, log_sum(raised, axis=1), -np.inf)
-    silent = np.where(parts.counted, np.log(1 - RAISES_COUNTER), 0.0)
+    stepping = np.where(counters.readable, log_sum(raised, axis=1), -np.inf)
+    silent = np.where(counters.readable, np.log(1 - RAISES_COUNTER), 0.0)
     either = np.logaddexp(stepping, silent)
     base = np.log(parts.rate * (1 - settings.no_fault)) + nudges(grounds)
     if grounds.dead:
         base[sorted(grounds.dead)] = -np.inf
     column = parts.column
     weight = base + np.logaddexp(shown[column] + either, hidden[column] + stepping)
-    no_fault = np.log(settings.no_fault)
+    no_fault = np.log(settings.no_fault) + _slow_without_fault(grounds)
     norm = float(np.logaddexp(log_sum(weight[None, :], axis=1)[0], no_fault))
     part = np.exp(weight - norm)
     per_column = _totals(column, np.exp(base + either - norm), parts.columns)
@@ -145,10 +149,16 @@ def believe(grounds: Grounds) -> Belief:
         group=_totals(parts.group, part, parts.groups),
         column=_totals(column, part, parts.columns),
         by_mode=by_mode,
-        step_rate=np.where(parts.counted, np.exp(_given(stepping, shown, hidden, either, column)), 0.0)
+        step_rate=np.where(counters.readable, np.exp(_given(stepping, shown, hidden, either, column)), 0.0)
         * (rates * np.array(STEP_RATES)).sum(axis=1),
         ratios=_mean_ratios(parts, seen, prior, grounds.ratios, counters, base),
     )
+
+
+def _slow_without_fault(grounds: Grounds) -> float:
+    """Nats that `no fault` gains because some part may be slow for no fault of its own."""
+    slow = np.where(grounds.seen, grounds.ratios + grounds.harmless, -np.inf)
+    return float(np.logaddexp(0.0, log_sum(slow.reshape(1, -1), axis=1)[0]))
 
 
 def _totals(numbers: Ints, weights: Floats, count: int) -> Floats:
@@ -182,7 +192,7 @@ def _mean_ratios(
     tested = np.where(seen & np.isfinite(prior), per_column[:, None], 0.0)
     total = tested.sum(axis=0)
     bandwidth = (tested * np.exp(np.minimum(ratios, 700))).sum(axis=0)
-    counted = np.where(parts.counted, weight, 0.0)
+    counted = np.where(counters.readable, weight, 0.0)
     stepping = (counted[:, None] * np.exp(np.minimum(counters.ratios, 700))).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.concatenate([bandwidth / total, stepping / counted.sum()])

@@ -39,6 +39,8 @@ class Settings:
     """Standard deviation of the log of a window's bandwidth, until it has been learnt."""
     outliers: float = 0.003
     """Share of windows that are low for no reason, until it has been learnt."""
+    drained: bool = False
+    """Nobody else uses the nodes: then small lasting losses of paths that jobs and storage use too may be a fault."""
     seed: int = 1
     """Of the draws that break ties between equally good rounds."""
 
@@ -46,7 +48,7 @@ class Settings:
 FAULT_RATES: Mapping[str, float] = MappingProxyType(
     {
         "gpu": 10.0,
-        "nvlink": 0.5,
+        "nvlink": 0.11,
         "nvswitch": 1.0,
         "pcie": 1.0,
         "bridge": 0.5,
