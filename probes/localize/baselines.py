@@ -8,7 +8,7 @@ the path was measured, and a large one is never a baseline.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,11 +41,11 @@ class Baselines:
 
 
 def learn_baselines(
-    parts: Parts, medians: Mapping[int, tuple[float, int]], noise: float, burst: float, suspects: Ints
+    parts: Parts, medians: Mapping[int, tuple[float, int]], noise: float, burst: float, suspected: Collection[int]
 ) -> Baselines:
     """`medians`: path -> median log GB/s of all its windows, and in how many trials it was measured.
 
-    `suspects`: columns believed in most; paths across them don't say what is usual."""
+    `suspected`: paths across what is believed in most; they don't say what is usual."""
     families: dict[int, list[ProbePath]] = {}
     for path in medians:
         families.setdefault(parts.paths[path].peers, []).append(parts.paths[path])
@@ -55,7 +55,7 @@ def learn_baselines(
     for family in families.values():
         measured = np.array([medians[path.index][0] for path in family])
         trials = np.array([medians[path.index][1] for path in family])
-        centre = _centre(family, measured, suspects)
+        centre = _centre(family, measured, suspected)
         own = _own_differences(family, measured - centre)
         spread = _spread(own, trials, trial_noise)
         spreads.append(spread)
@@ -65,13 +65,13 @@ def learn_baselines(
     return Baselines(expected, max(spreads))
 
 
-def _centre(family: Sequence[ProbePath], measured: Floats, suspects: Ints) -> float:
+def _centre(family: Sequence[ProbePath], measured: Floats, suspected: Collection[int]) -> float:
     """What peers measure: their median, or the data sheet where they are few, or where it says that all are slow."""
     by_sheet = family[0].expected
     told = math.log(by_sheet) if by_sheet > 0 else math.nan
     if len(family) < FEW and not math.isnan(told):
         return told
-    innocent = [at for at, path in enumerate(family) if not np.isin(path.columns, suspects).any()]
+    innocent = [at for at, path in enumerate(family) if path.index not in suspected]
     usual = float(np.median(measured[innocent] if len(innocent) >= FEW else measured))
     return told if told - usual > ALL_SLOW and _on_one_node(family) else usual
 

@@ -16,6 +16,8 @@ from .settings import MODES, Mode
 RIVALS = 6
 RESIDUE = 3.0
 """Nats a rival must have left without the bad trials it shares: then it is a second fault and no rival."""
+ASKED_FROM = 0.5
+"""Posterior from which it is asked what it would be without this and that."""
 LIKELY_SHARE = 0.99
 """Share of a group's probability from which one of its parts stands for it alone."""
 ALTERNATIVE_FROM = 0.01
@@ -58,9 +60,14 @@ def standing(grounds: Grounds, belief: Belief, bandwidth: BandwidthEvidence) -> 
     """How the top group stands against its rivals."""
     group = belief.top()
     independent = _independent(grounds, belief, bandwidth, group)
-    views = [belief, believe(grounds.without_prompts()), believe(grounds.without_counters())]
-    odds = [_against_rivals(view, group, independent) for view in views]
-    return Standing(group, odds[0], odds[1], odds[2], independent)
+    posterior = _against_rivals(belief, group, independent)
+    if posterior < ASKED_FROM:
+        return Standing(group, posterior, posterior, posterior, independent)
+    unprompted, by_bandwidth = (
+        _against_rivals(believe(view), group, independent)
+        for view in (grounds.without_prompts(), grounds.without_counters())
+    )
+    return Standing(group, posterior, unprompted, by_bandwidth, independent)
 
 
 def convict(

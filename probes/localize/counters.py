@@ -115,7 +115,7 @@ class Counters:
             self._loaded_s[part] += ended.seconds or ended.trial.seconds
             self._idle_s[part] += max(0.0, ended.started - self._last_time.get(part, ended.started))
             self._last_time[part] = ended.ended
-        self._unread[expected[~np.isin(expected, sorted(read))]] += 1
+        self._unread[[part for part in expected.tolist() if part not in read]] += 1
         for part in sorted(struck):
             self._strikes[part] += 1
             self.struck.setdefault(part, []).append(event_id)
@@ -162,8 +162,9 @@ class Counters:
         moved = [part for part, move in moves if move.step > 0]
         if len(moved) > max(1.0, EQUALS_THAT_MAY_MOVE * len(moves)):
             return []
-        count = len(self.parts.components)
-        tally = self.tallies.setdefault(name, _Tally(np.zeros(count), np.zeros(count)))
+        if name not in self.tallies:
+            self.tallies[name] = _Tally(*np.zeros((2, len(self.parts.components))))
+        tally = self.tallies[name]
         tally.trials[[part for part, _ in moves]] += 1
         tally.strikes[moved] += 1
         return moved

@@ -163,7 +163,8 @@ class BandwidthEvidence:
         for path in {seen.path.index for seen in fresh if not seen.failed}:
             self._medians[path] = (float(np.median(np.concatenate(self._logs[path]))) / NAT, len(self._logs[path]))
         calibration = self.calibration
-        return learn_baselines(self._parts, self._medians, calibration.noise, calibration.burst, suspects)
+        suspected = {self.observations[at].path.index for column in suspects.tolist() for at in self.crossing(column)}
+        return learn_baselines(self._parts, self._medians, calibration.noise, calibration.burst, suspected)
 
     def _read(self, start: int) -> None:
         """Read the observations from `start` on against their baselines."""
