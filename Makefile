@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 CORES  := $(shell nproc 2>/dev/null || echo 2)
 WORKERS ?= $(shell [ $(CORES) -gt 3 ] && echo $(CORES) || echo 3)
 
-.PHONY: help install demo test soak lint bench screenshots clean
+.PHONY: help install demo test soak lint bench bench-localize bench-localize-ci screenshots clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -40,6 +40,12 @@ lint: $(STAMP) ## ruff, mypy (strict), import-linter, vermin over what runs on a
 
 bench: $(STAMP) ## print the figures, each with the command that makes it
 	$(BIN)/python -m lanescope.benchmarks.all
+
+bench-localize: $(STAMP) ## localize drawn faults beside today's practice; goes on where it was stopped
+	$(BIN)/python -m lanescope.benchmarks.localization
+
+bench-localize-ci: $(STAMP) ## hold the engine to the recorded intervals (about a minute)
+	$(BIN)/python -m lanescope.benchmarks.localization.ci
 
 screenshots: $(STAMP) ## take the pictures in screenshots/ anew
 	$(BIN)/python screenshots/take.py

@@ -8,14 +8,15 @@ import contextlib
 import json
 import os
 import signal
+import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .incident.errors import Altered, EvidenceError, InputError, LanescopeError, Unsafe
-from .streams import asked, has_terminal, say, tell
+from .incident.errors import Altered, Denied, EvidenceError, InputError, LanescopeError, Unsafe
+from .streams import asked, asked_meanwhile, has_terminal, say, tell
 
 EXIT_CODES = """exit codes: 0 good / nothing found, 1 fault found / altered, 2 undecided / unsigned / failed node,
 3 could not tell or run, 4 unsafe input, 64 usage, 70 a defect of ours, 130 interrupted"""
@@ -74,13 +75,23 @@ def _parser() -> argparse.ArgumentParser:
     _fleet_options(localize)
     localize.add_argument("--json", action="store_true", help="print one JSON document")
     localize.add_argument("--yes", action="store_true", help="run the probes without asking")
-    localize.add_argument("--plan", action="store_true", help="show the first round and its cost; run nothing")
+    localize.add_argument(
+        "--plan",
+        action="store_true",
+        help="show what the probes can tell apart, the first round and its cost; run nothing",
+    )
+    localize.add_argument("--without", action="append", default=[], metavar="PROBE", help="don't run this probe")
+    localize.add_argument(
+        "--exclude", action="append", default=[], metavar="NODES", help="watch these, but don't probe them"
+    )
     localize.add_argument("--budget", type=_seconds, metavar="SECONDS", help="probing seconds to spend at most")
 
     collect = _command(commands, "collect", _collect, "collect evidence and write a bundle; no screen")
     _fleet_options(collect)
     collect.add_argument("--out", type=Path, required=True, metavar="X.evb.zip")
     collect.add_argument("--yes", action="store_true", help="collect without asking")
+
+    _probe_options(_command(commands, "probe", _probe, "run one probe that you choose; no screen"))
 
     topo = _command(commands, "topo", _topo, "the fabric of nodes, or of outputs that you have; no screen")
     _fleet_options(topo, "HOSTS|PATH", "host sets, or files and folders of tools' outputs")
@@ -92,8 +103,17 @@ def _parser() -> argparse.ArgumentParser:
     form.add_argument("--graphml", action="store_true", help="print GraphML")
     form.add_argument("--nccl-xml", action="store_true", help="print one node as NCCL's NCCL_TOPO_FILE")
 
-    explain = _command(commands, "explain", _explain, "what an Xid, an SXid, a counter or a log line means")
-    explain.add_argument("what", nargs="+", metavar="WHAT", help="xid 79, sxid 20009, link_downed, or a whole log line")
+    explain = _command(
+        commands,
+        "explain",
+        _explain,
+        "what an Xid, a counter or a log line means; or how a bundle's verdict came to be",
+    )
+    explain.add_argument(
+        "what", nargs="+", metavar="WHAT", help="xid 79, sxid 20009, link_downed, a whole log line, or X.evb.zip"
+    )
+    explain.add_argument("--suspect", metavar="PART", help="of a bundle: the part to account for, not those convicted")
+    explain.add_argument("--json", action="store_true", help="of a bundle: print one JSON document")
 
     verify = _command(commands, "verify", _verify, "check a bundle")
     verify.add_argument("bundle", type=Path)
@@ -123,14 +143,44 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int],
     return parser
 
 
+def _probe_options(parser: argparse.ArgumentParser) -> None:
+    name = parser.add_argument("probe", metavar="NAME", help="p2p, rdma_write, rdma_write@gid=3,tc=106: see --list")
+    hosts = _fleet_options(parser)
+    parser.add_argument("--list", action=_InPlaceOf, of=(name, hosts), help="list all probes, with what each costs")
+    parser.add_argument(
+        "--at",
+        action="append",
+        default=[],
+        metavar="PARTS",
+        help="gpu-017/gpu3,gpu-017/gpu5; may be said again; without it: what the probe could be aimed at",
+    )
+    parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="run it N times at each")
+    parser.add_argument("--yes", action="store_true", help="run it without asking")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+class _InPlaceOf(argparse.Action):
+    """A flag with which some arguments may be left away."""
+
+    def __init__(self, *, of: Sequence[argparse.Action], **rest: Any) -> None:
+        super().__init__(nargs=0, default=False, **rest)
+        self._of = of
+
+    def __call__(self, _parser: Any, options: argparse.Namespace, _values: Any, _option: str | None = None) -> None:
+        setattr(options, self.dest, True)
+        for action in self._of:
+            action.required = False
+
+
 def _fleet_options(
     parser: argparse.ArgumentParser, metavar: str = "HOSTS", text: str = "host sets, as gpu[001-064] or @group"
-) -> None:
-    parser.add_argument("hosts", nargs="+", metavar=metavar, help=text)
+) -> argparse.Action:
+    hosts = parser.add_argument("hosts", nargs="+", metavar=metavar, help=text)
     parser.add_argument("-F", dest="ssh_config", type=Path, metavar="FILE", help="ssh_config to use")
     parser.add_argument("--known-hosts", type=Path, metavar="FILE", help="known_hosts to check host keys against")
     parser.add_argument("--accept-new", action="store_true", help="trust and remember host keys not seen before")
     _case_option(parser)
+    return hosts
 
 
 def _case_option(parser: argparse.ArgumentParser) -> None:
@@ -153,6 +203,12 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text[:6]) <= 1000 or len(text) > 4:
+        raise argparse.ArgumentTypeError(f"expected a count from 1 to 1000, not {text!r}")
+    return int(text)
+
+
 def _connect(options: argparse.Namespace) -> int:
     if not has_terminal():
         raise InputError(
@@ -162,8 +218,11 @@ def _connect(options: argparse.Namespace) -> int:
 
 
 def _localize(options: argparse.Namespace) -> int:
+    from .session.allowed import allowed_probes
+
+    allowed_probes(options.without)
     if not (options.yes or options.plan or asked("Run probes that load GPUs and links of these nodes?")):
-        raise InputError("probes load GPUs and links: say --yes to run them, or --plan to see the first round")
+        raise InputError("probes load GPUs and links: say --yes to run them, or --plan to see what they could tell")
     return _run(_localize_hosts(options))
 
 
@@ -172,6 +231,23 @@ def _collect(options: argparse.Namespace) -> int:
         raise InputError("collecting runs read-only commands on the nodes: say --yes to run them")
     _check_folder_of(options.out)
     return _run(_collect_hosts(options))
+
+
+def _probe(options: argparse.Namespace) -> int:
+    from .probes.catalogue import CATALOGUE, probe_named
+    from .session.probe_document import catalogue_document
+    from .session.probe_report import catalogue_report
+
+    if options.list:
+        probes = [probe_named(options.probe)] if options.probe else list(CATALOGUE.values())
+        tell(
+            json.dumps(catalogue_document(probes), indent=2) if options.json else catalogue_report(probes).rstrip("\n")
+        )
+        return 0
+    probe = probe_named(options.probe)
+    if options.at and not options.yes and not sys.stdin.isatty():
+        raise InputError(f"{probe.name} runs on the nodes and may load them: say --yes to run it")
+    return _run(_probe_hosts(options, probe))
 
 
 def _topo(options: argparse.Namespace) -> int:
@@ -190,10 +266,28 @@ def _topo(options: argparse.Namespace) -> int:
 
 
 def _explain(options: argparse.Namespace) -> int:
+    from .session.recorded import is_bundle
     from .signals.explain import explain
 
+    first = Path(options.what[0])
+    if len(options.what) == 1 and (is_bundle(first) or (first.suffix == ".zip" and first.is_file())):
+        return _explain_bundle(options, first)
+    if len(options.what) == 1 and first.suffix == ".zip":
+        raise InputError(f"{first} is not a file; name an existing bundle")
+    if options.suspect is not None or options.json:
+        raise InputError("--suspect and --json are for bundles; name one X.evb.zip")
     tell(explain(" ".join(options.what)).rstrip("\n"))
     return 0
+
+
+def _explain_bundle(options: argparse.Namespace, bundle: Path) -> int:
+    from .session.recompute import recompute
+    from .session.recompute_json import explain_document
+    from .session.recompute_text import explain_report
+
+    found = recompute(bundle, options.suspect)
+    tell(json.dumps(explain_document(found), indent=2) if options.json else explain_report(found).rstrip("\n"))
+    return found.exit_code
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -233,22 +327,68 @@ async def _served(serving: Awaitable[None]) -> int:
 
 
 async def _localize_hosts(options: argparse.Namespace) -> int:
-    from .session.contract import localize_document, plan_document
-    from .session.headless import exit_code, localize, propose, settle
-    from .session.report import plan_report, report
+    from .fleet.hosts import expand
+    from .session.allowed import chosen_nodes
+    from .session.contract import localize_document
+    from .session.headless import exit_code, localize, settle
+    from .session.report import report
 
+    excluded = expand(options.exclude) if options.exclude else ()
+    nodes = chosen_nodes(expand(options.hosts), excluded)
     async with _ssh_session(options) as session:
-        nodes = session.source.nodes
         await settle(session, say)
         if options.plan:
-            investigation = await propose(session, nodes, options.budget)
-            document = localize_document(session) | plan_document(investigation.proposal)
-            tell(json.dumps(document, indent=2) if options.json else plan_report(investigation.proposal))
-            return 0
-        await localize(session, nodes, options.budget, say)
+            return await _tell_plan(options, session, nodes, excluded)
+        await localize(session, nodes, options.budget, say, options.without)
         document, snapshot = localize_document(session), session.snapshot()
     tell(json.dumps(document, indent=2) if options.json else report(snapshot))
     return exit_code(snapshot)
+
+
+async def _tell_plan(options: argparse.Namespace, session: Any, nodes: Sequence[Any], excluded: Sequence[Any]) -> int:
+    from .session.contract import localize_document, plan_document
+    from .session.plan import look_ahead
+    from .session.plan_text import plan_report
+
+    found = await look_ahead(session, nodes, excluded, options.budget, options.without)
+    document = localize_document(session) | plan_document(found.proposal, found)
+    tell(json.dumps(document, indent=2) if options.json else plan_report(found).rstrip("\n"))
+    return 0
+
+
+async def _probe_hosts(options: argparse.Namespace, probe: Any) -> int:
+    from .session.headless import settle
+    from .session.probe_document import outcome_document, targets_document
+    from .session.probe_report import outcome_report, targets_report
+    from .session.probe_targets import aimed_at, possible
+    from .session.probing import Aimed, exit_code, run_probe, usable
+
+    async with _ssh_session(options) as session:
+        await settle(session, say)
+        fabric, nodes = session.fabric(), session.source.nodes
+        if not options.at:
+            can = possible(fabric, probe, nodes)
+            tell(json.dumps(targets_document(probe, can), indent=2) if options.json else targets_report(probe, can))
+            return 0 if can.targets else 3
+        chosen = [aimed_at(fabric, probe, nodes, text) for text in options.at]
+        for targets in chosen:
+            usable(session.snapshot(), targets)
+        if not (options.yes or await _agreed(probe, chosen, options.repeat)):
+            raise Denied(f"{probe.name} was not run: you did not say yes")
+        outcomes = [
+            await run_probe(session, Aimed(probe, targets, probe.expected(fabric, targets)), options.repeat, say)
+            for targets in chosen
+        ]
+    document = outcome_document(probe, outcomes)
+    tell(json.dumps(document, indent=2) if options.json else outcome_report(outcomes))
+    return exit_code(outcomes)
+
+
+async def _agreed(probe: Any, chosen: Sequence[Any], repeat: int) -> bool:
+    """Ask with the cost of each aim; the nodes keep being watched meanwhile."""
+    times = f", {repeat} times" if repeat > 1 else ""
+    costs = "\n".join(f"  {probe.cost(targets)}{times}" for targets in chosen)
+    return await asked_meanwhile(f"{probe.title}:\n{costs}\nRun it?")
 
 
 async def _topo_of_hosts(options: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import sys
@@ -30,8 +31,30 @@ def asked(question: str) -> bool:
     """Ask a person; without a terminal there is nobody to ask."""
     if not sys.stdin.isatty():
         return False
+    _put(question)
+    return _said_yes()
+
+
+async def asked_meanwhile(question: str) -> bool:
+    """The same while the event loop goes on; whoever is cancelled waits for no answer."""
+    if not sys.stdin.isatty():
+        return False
+    _put(question)
+    answered, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_reader(sys.stdin.fileno(), answered.set)
+    try:
+        await answered.wait()
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    return _said_yes()
+
+
+def _put(question: str) -> None:
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
+
+
+def _said_yes() -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

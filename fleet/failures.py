@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..incident.errors import Deadline, Denied, Hung, ProbeError
+from ..incident.errors import Deadline, Denied, Hung, NotTested, ProbeError
 
 LONGEST = 200
 
@@ -35,9 +35,21 @@ NAMED_SENTENCES: Mapping[str, str] = {
     "DIED": "the process ended in this call",
     "STUCK": "earlier probes on this node hang in the kernel; it needs a reboot",
     "BAD_TASK": "the probe was asked for something it can't do",
+    "NO_PROGRAM": "the probe worker has no such program",
 }
 
-CLASSES: Mapping[str, type[Exception]] = {"HUNG": Hung, "STUCK": Hung, "DEADLINE": Deadline}
+MISSING, PARTNER = "MISSING", "PARTNER"
+"""Error names of a program that lacks something on its node, and of one whose partner in a trial failed."""
+
+CLASSES: Mapping[str, type[Exception]] = {
+    "HUNG": Hung,
+    "STUCK": Hung,
+    "DEADLINE": Deadline,
+    "NOT_TOLD": Deadline,
+    "LATE": Deadline,
+    "DISTRUSTED": Denied,
+    MISSING: NotTested,
+}
 
 
 def sentence_of(error: Mapping[str, Any]) -> tuple[str, str]:
@@ -47,7 +59,13 @@ def sentence_of(error: Mapping[str, Any]) -> tuple[str, str]:
     number = code if type(code) is int else 0
     meaning = CUDA_SENTENCES.get(number) or NAMED_SENTENCES.get(name) or _words(error.get("text"))
     sentence = f"{call} failed with {name}" + (f": {meaning}" if meaning else "")
-    if name == "HUNG":
+    if name == MISSING:
+        sentence = f"not tested: {_words(error.get('text')) or 'the node lacks something and does not say what'}"
+    elif name == "DISTRUSTED":
+        sentence = f"not run, for others could have written it: {_words(error.get('text'))}"
+    elif name == PARTNER:
+        sentence = _words(error.get("text")) or "a partner of this probe failed"
+    elif name == "HUNG":
         state, where = _words(error.get("state")), _words(error.get("wchan"))
         sentence = f"{call} did not return" + (f" (process state {state}, in {where})" if state and where else "")
     if number in NOT_PERMITTED:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
-MODULES = ("watch", "edge_counters", "placement", "cuda", "cuda_copy", "bench", "crew", "worker")
-"""In the order in which they import each other."""
+NODE = files(f"{__package__}.node")
+WITHOUT_DRIVER = frozenset({"tool", "fabric_state"})
+"""Programs that run on a node whose CUDA driver can't be opened."""
 
 LOADER = """\
 import sys, types
@@ -20,6 +23,33 @@ sys.modules["worker"].main()
 @cache
 def probe_program() -> bytes:
     """Python source for `python3 -I -S` of 3.6 or newer."""
-    folder = files(f"{__package__}.node")
-    sources = [(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES]
-    return f"SOURCES = {sources!r}\n{LOADER}".encode()
+    return f"SOURCES = {[(name, _text(name)) for name in MODULES]!r}\n{LOADER}".encode()
+
+
+def _text(module: str) -> str:
+    return (NODE / f"{module}.py").read_text(encoding="utf-8")
+
+
+def _with_its_imports(module: str, seen: set[str]) -> Iterator[str]:
+    """The module files of fleet/node/ that `module` needs, each after those that it needs itself."""
+    seen.add(module)
+    text = _text(module)
+    imported = [line.split()[1] for line in text.splitlines() if line.split()[:1] == ["import"]]
+    for name in (*imported, *(_programs(text) if module == "programs" else ())):
+        if name not in seen and (NODE / f"{name}.py").is_file():
+            yield from _with_its_imports(name, seen)
+    yield module
+
+
+def _programs(text: str) -> tuple[str, ...]:
+    """The names in programs.py."""
+    for statement in ast.parse(text).body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "NAMES":
+            return tuple(ast.literal_eval(statement.value))
+    raise LookupError("programs.py has no NAMES")
+
+
+MODULES = tuple(_with_its_imports("worker", set()))
+"""In the order in which they import each other."""
+PROGRAMS = _programs(_text("programs"))
+"""What a task can ask for."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ..incident.errors import InputError, LanescopeError
+from ..incident.errors import InputError
 from ..incident.ids import NodeId
 from ..incident.source import CommandOutput, Task, TaskOutput
 from ..incident.source import Intake as Item
@@ -17,6 +16,7 @@ from .bootstrap import collector_payload
 from .connector import Connector
 from .hosts import expand
 from .intake import Intake
+from .joint import Runs
 from .known_hosts import HostKeys
 from .link import NodeLink
 from .settings import Settings
@@ -53,6 +53,7 @@ class SshSource:
             node: NodeLink(node, self._connector, self._intake, self._settings, self.run) for node in expand(hosts)
         }
         self._workers = {node: ProbeWorker(link) for node, link in self._links.items()}
+        self._runs = Runs(self._worker)
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
 
@@ -83,23 +84,13 @@ class SshSource:
 
     async def run_tasks(self, node: NodeId, tasks: Sequence[Task], deadline: float) -> tuple[TaskOutput, ...]:
         """Run tasks at once in the node's warm probe worker; raises Busy, ProbeError or NodeError."""
-        self._link(node)
-        return await self._workers[node].run(tasks, deadline)
+        return await self._runs.on_one(node, tasks, deadline)
 
     async def run_joint(
         self, tasks: Mapping[NodeId, Sequence[Task]], deadline: float
     ) -> Mapping[NodeId, tuple[TaskOutput, ...]]:
-        """Run tasks on several nodes at once; what fails on one is the error of its own tasks."""
-        found = await asyncio.gather(*(self._settled(node, mine, deadline) for node, mine in tasks.items()))
-        return dict(zip(tasks, found, strict=True))
-
-    async def _settled(self, node: NodeId, tasks: Sequence[Task], deadline: float) -> tuple[TaskOutput, ...]:
-        started = time.time()
-        try:
-            return await self.run_tasks(node, tasks, deadline)
-        except LanescopeError as error:
-            ended = time.time()
-            return tuple(TaskOutput(task.id, (), started, ended, error=str(error), code=error.code) for task in tasks)
+        """Run tasks on several nodes at once; what fails on one is the error of its own tasks and their partners."""
+        return await self._runs.on_all(tasks, deadline)
 
     def retry(self, node: NodeId) -> None:
         """Connect again to a node that waits for a person."""
@@ -131,6 +122,10 @@ class SshSource:
                 await asyncio.gather(*endings, return_exceptions=True)
                 if self._tasks:
                     await asyncio.wait(self._tasks)
+
+    def _worker(self, node: NodeId) -> ProbeWorker:
+        self._link(node)
+        return self._workers[node]
 
     def _link(self, node: NodeId) -> NodeLink:
         try:

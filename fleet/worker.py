@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
-
-import orjson
 
 from ..incident.errors import Busy, Deadline, Hung, LanescopeError, NoPython, ProbeError
 from ..incident.ids import NodeId
 from ..incident.source import Task, TaskOutput
+from .answers import Answers, Listener, seconds_in
 from .bootstrap import NO_PYTHON
-from .failures import computing_on, held_by, sentence_of
-from .probe_program import probe_program
+from .failures import held_by, sentence_of
+from .probe_program import WITHOUT_DRIVER, probe_program
 
 LEASE = 6.0
 """Seconds the worker lives on without hearing from us; the node program has the same figure."""
@@ -29,8 +28,10 @@ CLOSING = 4.0
 """Seconds of a deadline that are left to the node for naming and killing what hangs."""
 LAST_ONE_LEAVES = 0.25
 """Seconds between two looks whether our last worker, killing what hung, has let go of the lock."""
-MOST_BYTES = 8 << 20
-"""Of output in one run."""
+RENEW_AFTER = 24 << 20
+"""Bytes after which the next run gets a fresh worker: a program's channel may bring so much and no more."""
+NOT_READY = "the probe worker was not ready in time"
+NOT_ENDED = "the probes did not end in time and were killed"
 TOO_OLD = "needs Python"
 """What the first words on the node say to an interpreter that is too old."""
 
@@ -70,36 +71,6 @@ class ProgramLink(Protocol):
         """Start a Python program; raises NodeError (NoPython, Unreachable, ...)."""
 
 
-@dataclass
-class _Answer:
-    """What one task has said so far."""
-
-    lines: list[Mapping[str, Any]] = field(default_factory=list)
-    error: str = ""
-    code: str = ""
-    seconds: float = 0.0
-    over: bool = False
-
-    def take(self, line: Mapping[str, Any]) -> None:
-        """Take in a line of the task."""
-        self.lines.append(line)
-        if isinstance(error := line.get("error"), Mapping) and not self.error:
-            self.error, self.code = sentence_of(error)
-        if "end" in line:
-            self.over = True
-            self.seconds = _seconds(line.get("seconds"))
-
-    def output(self, task: Task, started: float, launch: float) -> TaskOutput:
-        """The task's answer; `launch` seconds went before it."""
-        error, code = self.error, self.code
-        if not self.over and not error:
-            error, code = f"{task.id} broke off without an end", ProbeError.code
-        raw = b"".join(orjson.dumps(dict(line)) + b"\n" for line in self.lines)
-        return TaskOutput(
-            task.id, tuple(self.lines), started, time.time(), self.seconds + launch, error, code if error else "", raw
-        )
-
-
 class ProbeWorker:
     """The warm probe worker of one node; runs one set of tasks at a time, in the order asked."""
 
@@ -113,29 +84,72 @@ class ProbeWorker:
         self._pid = 0
         self._unpaid = 0.0
         self._used = 0.0
+        self._heard = 0
+        self._driver_error: LanescopeError | None = None
+        self._outbox: deque[Mapping[str, Any]] = deque()
+        self._mail = asyncio.Event()
 
-    async def run(self, tasks: Sequence[Task], deadline: float, force: bool = False) -> tuple[TaskOutput, ...]:
+    async def run(
+        self, tasks: Sequence[Task], deadline: float, force: bool = False, listener: Listener | None = None
+    ) -> tuple[TaskOutput, ...]:
         """Run tasks at once, their first windows started together; answers in the order of `tasks`.
 
         Raises Busy when somebody holds the node's lock or computes on the GPUs (the latter not with `force`), Hung or
         another NodeError when the node can't be used, Deadline when it says nothing more. `deadline` in seconds.
         """
         end = time.monotonic() + deadline
+        async with self.turn(end):
+            return await self.run_now(tasks, end, force, listener)
+
+    @contextlib.asynccontextmanager
+    async def turn(self, end: float) -> AsyncIterator[bool]:
+        """Have the worker to oneself, ready by `end` (of time.monotonic()); whatever goes wrong within ends it.
+
+        Yields whether it had to be started; raises as `run` does."""
+        began = time.monotonic()
         try:
-            async with asyncio.timeout(deadline):
+            async with asyncio.timeout(max(0.0, end - began)):
                 await self._turn.acquire()
         except TimeoutError:
-            raise Deadline(f"{self._link.node}: other probes took more than {deadline:.0f} s") from None
+            raise Deadline(f"{self._link.node}: other probes took more than {end - began:.0f} s") from None
+        self._outbox.clear()
         try:
-            channel = await self._started(end)
-            outputs = await self._run_in(channel, tasks, end, force)
+            before = self._channel
+            yield await self._started(end) is not before
         except BaseException:
             await self._drop()
             raise
         finally:
             self._used = time.monotonic()
             self._turn.release()
-        return outputs
+
+    async def run_now(
+        self, tasks: Sequence[Task], end: float, force: bool = False, listener: Listener | None = None
+    ) -> tuple[TaskOutput, ...]:
+        """Run tasks in a turn of one's own; see `run`."""
+        if self._driver_error is not None and any(task.program not in WITHOUT_DRIVER for task in tasks):
+            raise self._driver_error
+        channel = self._channel
+        if channel is None:
+            raise ProbeError(f"{self._link.node}: the probe worker was closed")
+        answers = Answers(self._link.node, tasks, listener)
+        await self._send(channel, _order(tasks, end - time.monotonic(), force), end)
+        sender = asyncio.create_task(self._send_mail(channel))
+        try:
+            while "over" not in (line := await self._receive(channel, end, NOT_ENDED)):
+                answers.take(line)
+        finally:
+            sender.cancel()
+            self._heard += answers.size
+        if others := answers.in_the_way():
+            raise Busy(f"{self._link.node}: its GPUs are in use by {others}; a probe would disturb it")
+        launch, self._unpaid = self._unpaid, 0.0
+        return answers.outputs(launch)
+
+    def tell(self, task: str, message: Mapping[str, Any]) -> None:
+        """Pass a message to a task of this turn, sent when it runs; one that has ended does not get it any more."""
+        self._outbox.append({"told": {"task": task, "message": message}})
+        self._mail.set()
 
     async def close(self) -> None:
         """End the worker and everything it runs."""
@@ -143,16 +157,17 @@ class ProbeWorker:
 
     async def _started(self, end: float) -> ProgramChannel:
         """The worker's channel, opened when there is none."""
-        if self._channel is not None and not self._channel.ended:
+        if self._channel is not None and not self._channel.ended and self._heard < RENEW_AFTER:
             return self._channel
         while True:
             await self._drop()
+            self._heard = 0
             self._channel = await self._opened(end)
             self._used = time.monotonic()
             self._keeper = asyncio.create_task(self._keep(self._channel))
-            line = await self._receive(self._channel, end)
+            line = await self._receive(self._channel, end, NOT_READY)
             while "kept" in line:
-                line = await self._receive(self._channel, end)
+                line = await self._receive(self._channel, end, NOT_READY)
             if "busy" not in line:
                 self._take_ready(line)
                 return self._channel
@@ -174,49 +189,26 @@ class ProbeWorker:
         return isinstance(holder, Mapping) and self._pid > 0 and holder.get("pid") == self._pid
 
     def _take_ready(self, line: Mapping[str, Any]) -> None:
-        """The worker's first word; raises when it could not open the driver."""
+        """The worker's first word; that it could not open the driver matters to the tasks that need it."""
+        self._driver_error = None
         if isinstance(error := line.get("error"), Mapping):
             sentence, code = sentence_of(error)
-            raise (Hung if code == Hung.code else ProbeError)(f"{self._link.node}: probes can't start: {sentence}")
+            failure = Hung if code == Hung.code else ProbeError
+            self._driver_error = failure(f"{self._link.node}: probes can't start: {sentence}")
         pid = line.get("ready")
         if type(pid) is not int:
             raise ProbeError(f"{self._link.node}: the probe worker is not ready but says {str(dict(line))[:120]!r}")
         self._pid = pid
-        self.launch_seconds = self._unpaid = _seconds(line.get("launch_s"))
+        self.launch_seconds = self._unpaid = seconds_in(line.get("launch_s"))
 
-    async def _run_in(
-        self, channel: ProgramChannel, tasks: Sequence[Task], end: float, force: bool
-    ) -> tuple[TaskOutput, ...]:
-        """Order the tasks and gather what they say until the worker is through with them."""
-        started = time.time()
-        left = end - time.monotonic()
-        order = {
-            "run": [{"id": task.id, "program": task.program, "arguments": dict(task.arguments)} for task in tasks],
-            "deadline": max(left / 2, left - CLOSING),
-            "force": force,
-        }
-        await self._send(channel, order, end)
-        answers = {task.id: _Answer() for task in tasks}
-        computing: list[str] = []
-        size = 0
-        while "over" not in (line := await self._receive(channel, end)):
-            size += len(orjson.dumps(line))
-            if size > MOST_BYTES:
-                raise ProbeError(
-                    f"{self._link.node}: the probe worker said more than {MOST_BYTES >> 20} MiB and was ended"
-                )
-            if "computing" in line:
-                computing.append(computing_on(line["computing"]))
-            elif (answer := answers.get(str(line.get("task")))) is not None:
-                answer.take({key: value for key, value in line.items() if key != "task"})
-            elif isinstance(error := line.get("error"), Mapping):
-                raise Hung(f"{self._link.node}: who computes on its GPUs can't be seen: {sentence_of(error)[0]}")
-        if computing:
-            raise Busy(
-                f"{self._link.node}: its GPUs are in use by {', '.join(computing[:4])}; a probe would disturb it"
-            )
-        launch, self._unpaid = self._unpaid, 0.0
-        return tuple(answers[task.id].output(task, started, launch) for task in tasks)
+    async def _send_mail(self, channel: ProgramChannel) -> None:
+        """Send what tasks are told until cancelled."""
+        while True:
+            while self._outbox:
+                with contextlib.suppress(OSError):  # the run finds out what has become of the channel
+                    await channel.send(self._outbox.popleft())
+            self._mail.clear()
+            await self._mail.wait()
 
     async def _send(self, channel: ProgramChannel, order: Mapping[str, Any], end: float) -> None:
         try:
@@ -227,8 +219,8 @@ class ProbeWorker:
         except OSError:
             raise self._end_of(channel) from None
 
-    async def _receive(self, channel: ProgramChannel, end: float) -> Mapping[str, Any]:
-        """The next line; raises Deadline when time is up, Hung when the worker falls silent."""
+    async def _receive(self, channel: ProgramChannel, end: float, late: str) -> Mapping[str, Any]:
+        """The next line; raises Deadline, with `late`, when time is up, and Hung when the worker falls silent."""
         left = end - time.monotonic()
         patience = max(0.05, min(left, SILENCE_LIMIT))
         try:
@@ -236,7 +228,7 @@ class ProbeWorker:
                 line = await channel.receive(patience)
         except (TimeoutError, Deadline):
             if left <= SILENCE_LIMIT:
-                raise Deadline(f"{self._link.node}: the probes did not end in time and were killed") from None
+                raise Deadline(f"{self._link.node}: {late}") from None
             raise Hung(f"{self._link.node}: the probe worker has said nothing for {SILENCE_LIMIT:.0f} s") from None
         if line is None:
             raise self._end_of(channel)
@@ -284,8 +276,10 @@ class ProbeWorker:
                     await channel.close()
 
 
-def _seconds(value: object) -> float:
-    """A duration the node reports; 0 for anything that is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6:
-        return 0.0
-    return float(value)
+def _order(tasks: Sequence[Task], left: float, force: bool) -> Mapping[str, Any]:
+    """The order to run tasks, with `left` seconds until somebody waits no longer."""
+    return {
+        "run": [{"id": task.id, "program": task.program, "arguments": dict(task.arguments)} for task in tasks],
+        "deadline": max(left / 2, left - CLOSING),
+        "force": force,
+    }

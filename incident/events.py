@@ -197,6 +197,27 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys((self.node, *(target.node for target in self.targets))))
 
 
+class Wire(msgspec.Struct, frozen=True):
+    """A cable of the network: two ports of NICs or switches."""
+
+    here: ComponentId
+    here_port: int | str
+    there: ComponentId
+    there_port: int | str
+
+
+class NetworkRead(JournalEvent, frozen=True, kw_only=True):
+    """What the network between nodes is wired like, as a tool on one of them tells it."""
+
+    source: str
+    """The tool: `ibnetdiscover`."""
+    switches: dict[str, str]
+    """Network switches by name, with their tier: `leaf`, `spine`, or empty."""
+    wires: tuple[Wire, ...]
+    evidence: str
+    """Event of the command's output."""
+
+
 class SearchBegan(JournalEvent, frozen=True, kw_only=True):
     """A search for a faulty part began: with the trials that follow, all that its belief is computed from."""
 
@@ -350,6 +371,7 @@ AnyJournalEvent: TypeAlias = (
     | CommandEnded
     | FindingRaised
     | FindingCleared
+    | NetworkRead
     | SearchBegan
     | RoundPlanned
     | SearchEdited

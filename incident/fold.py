@@ -22,6 +22,7 @@ from .events import (
     FindingCleared,
     FindingRaised,
     LogRead,
+    NetworkRead,
     NodeStateChanged,
     NoteWritten,
     PartSwapped,
@@ -146,6 +147,8 @@ class Incident:
                 self._findings.pop(event.key, None)
             case TrialEnded():
                 self._trials.append((id_, event))
+            case NetworkRead():
+                self._head = replace(self._head, network=event)
             case RoundPlanned():
                 self._head = replace(self._head, rounds=(*self._head.rounds, event), verdict=None, verdict_id="")
             case RoundEnded():

@@ -15,6 +15,7 @@ from .events import (
     CommandEnded,
     Field,
     LogRead,
+    NetworkRead,
     NodeState,
     NoteWritten,
     PartSwapped,
@@ -149,6 +150,8 @@ class Snapshot:
     nodes: Mapping[NodeId, NodeView] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     """Standing ones, worst first, then oldest first."""
+    network: NetworkRead | None = None
+    """The last that was read of the network between nodes."""
     rounds: tuple[RoundPlanned, ...] = ()
     rounds_ended: tuple[RoundEnded, ...] = ()
     trials: tuple[tuple[str, TrialEnded], ...] = ()

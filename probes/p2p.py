@@ -53,13 +53,7 @@ class PeerCopy:
 
     def read(self, outputs: Sequence[TaskOutput], trial: Trial, fabric: Fabric) -> Measured:
         """Windows and lane counters; copies staged through host memory crossed no NVLink and measure nothing here."""
-        path = head_of(outputs[0]).get("path", "peer")
-        if path != "peer":
-            raise Unparsable(
-                f"{trial.id} on {trial.node} had no peer access from {trial.targets[0].name} to "
-                f"{trial.targets[-1].name}, so its copies crossed host memory and no NVLink; "
-                "look at the fabric manager and at `nvidia-smi topo -p2p w`"
-            )
+        check_is_peer(outputs[0], trial)
         return read_copy(outputs[0], trial, fabric, self.counted(fabric, trial.targets))
 
     def expected(self, fabric: Fabric, targets: Targets) -> float:
@@ -68,3 +62,13 @@ class PeerCopy:
         if platform is None or METRIC not in platform.expect:
             return math.nan
         return platform.expect[METRIC].value
+
+
+def check_is_peer(output: TaskOutput, trial: Trial) -> None:
+    """Raise Unparsable for copies that were staged through host memory: they say nothing about NVLink."""
+    if head_of(output).get("path", "peer") != "peer":
+        raise Unparsable(
+            f"{trial.id} on {trial.node} had no peer access from {trial.targets[0].name} to "
+            f"{trial.targets[-1].name}, so its copies crossed host memory and no NVLink; "
+            "look at the fabric manager and at `nvidia-smi topo -p2p w`"
+        )

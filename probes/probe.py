@@ -27,7 +27,7 @@ class Aim(StrEnum):
     GPU = "gpu"
     """One GPU."""
     PAIR = "pair"
-    """Two GPUs of one node, source first."""
+    """Two GPUs of one node, source first, or a GPU and a NIC of one node."""
     NIC = "nic"
     """One NIC."""
     ACROSS = "across"

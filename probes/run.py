@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..incident.errors import Deadline, InputError, LanescopeError, ProbeError
+from ..incident.errors import Deadline, LanescopeError, ProbeError
 from ..incident.events import Trial, TrialEnded
 from ..incident.ids import NodeId
 from ..incident.source import Source, Task, TaskOutput
 from ..topology.fabric import Fabric
-from .catalogue import CATALOGUE
+from .catalogue import probe_named
 from .probe import Probe
 
 START_ALLOWANCE = 20.0
@@ -54,9 +54,7 @@ async def run_round(
 
 def probe_of(trial: Trial) -> Probe:
     """The probe of a trial; raises InputError for one that the catalogue lacks."""
-    if trial.probe not in CATALOGUE:
-        raise InputError(f"no probe is called {trial.probe!r}; there are {', '.join(sorted(CATALOGUE))}")
-    return CATALOGUE[trial.probe]
+    return probe_named(trial.probe)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from ..evidence.verify import Verification
 from ..incident.events import RoundPlanned, VerdictReached
 from ..incident.findings import Finding, Verdict
 from ..incident.snapshot import Snapshot
+from .plan import Outlook
 from .session import Session
 
 Json = dict[str, Any]
@@ -116,10 +117,11 @@ def _why_not(session: Session) -> str:
     return session.investigation.error if session.investigation else "no probe was run"
 
 
-def plan_document(proposal: RoundPlanned | None) -> Json:
-    """What `--plan` adds: the first round, proposed and not run."""
+def plan_document(proposal: RoundPlanned | None, outlook: Outlook | None = None) -> Json:
+    """What `--plan` adds: what could be found out, and the first round, proposed and not run."""
+    found: Json = {"outlook": _outlook(outlook)} if outlook else {}
     if proposal is None:
-        return {}
+        return found
     trials = [
         {
             "probe": trial.probe,
@@ -129,4 +131,58 @@ def plan_document(proposal: RoundPlanned | None) -> Json:
         }
         for trial in proposal.trials
     ]
-    return {"plan": {"trials": trials, "seconds": round(proposal.seconds, 3), "reason": proposal.reason}}
+    return found | {"plan": {"trials": trials, "seconds": round(proposal.seconds, 3), "reason": proposal.reason}}
+
+
+def _outlook(outlook: Outlook) -> Json:
+    seen = outlook.separability
+    return {
+        "probes": list(outlook.probes),
+        "nodes": [str(node) for node in outlook.nodes],
+        "left_out": [str(node) for node in outlook.left_out],
+        "alike": [
+            {
+                "nodes": [str(node) for node in alike.nodes],
+                "kinds": [
+                    {
+                        "kind": row.kind,
+                        "parts": row.parts,
+                        "alone": row.alone,
+                        "by_counters": row.by_counters,
+                        "in_groups": [{"size": size, "parts": parts} for size, parts in row.in_groups],
+                        "untestable": row.untestable,
+                    }
+                    for row in alike.kinds
+                ],
+                "groups": [
+                    {
+                        "make": dict(group.make),
+                        "count": group.count,
+                        "counted": group.counted,
+                        "example": [str(part) for part in group.example],
+                        "tests": list(group.tests),
+                        "probes": list(outlook.splitters.get(group.make, ())),
+                    }
+                    for group in alike.groups
+                ],
+            }
+            for alike in seen.alike
+        ],
+        "faint": [
+            {"kind": one.kind, "share": one.share, "duty": one.duty, "drop": one.drop, "counted": one.counted}
+            for one in seen.faint
+        ],
+        "weighed": [str(node) for node in outlook.weighed],
+        "gains": [
+            {
+                "probe": gain.probe,
+                "title": gain.title,
+                "allowed": gain.allowed,
+                "searches": gain.searches,
+                "reached": dict(gain.reached),
+                "alone": dict(gain.alone),
+                "crosses": list(gain.crosses),
+            }
+            for gain in outlook.gains
+        ],
+    }

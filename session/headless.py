@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ..incident.errors import NodeError, NoPython
 from ..incident.events import NodeState
@@ -41,13 +41,17 @@ async def settle(session: Session, progress: Progress) -> None:
 
 
 async def localize(
-    session: Session, nodes: Sequence[NodeId], budget: float | None, progress: Progress
+    session: Session,
+    nodes: Sequence[NodeId],
+    budget: float | None,
+    progress: Progress,
+    without: Collection[str] = (),
 ) -> Investigation:
     """Run rounds until a verdict or the budget is spent; raises NodeError when no node can be probed."""
     chosen = probeable(session.snapshot(), nodes)
     if not chosen:
         raise NodeError(f"no node can be probed: {_reasons(session.snapshot())}; connect to a live node and try again")
-    investigation = session.investigate(chosen, budget, approve_all=True)
+    investigation = session.investigate(chosen, budget, approve_all=True, without=without)
     reporter = asyncio.create_task(_report(session, progress))
     try:
         await investigation.wait()
@@ -56,12 +60,14 @@ async def localize(
     return investigation
 
 
-async def propose(session: Session, nodes: Sequence[NodeId], budget: float | None) -> Investigation:
+async def propose(
+    session: Session, nodes: Sequence[NodeId], budget: float | None, without: Collection[str] = ()
+) -> Investigation:
     """Plan the first round and run nothing; `proposal` holds it, or the investigation ended without one."""
     chosen = probeable(session.snapshot(), nodes)
     if not chosen:
         raise NodeError(f"no node can be probed: {_reasons(session.snapshot())}; connect to a live node and try again")
-    investigation = session.investigate(chosen, budget)
+    investigation = session.investigate(chosen, budget, without=without)
     await session.until(lambda _: investigation.state != "planning", SETTLE_DEADLINE)
     return investigation
 

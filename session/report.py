@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from ..incident.events import RoundPlanned
 from ..incident.findings import Exclusion, Finding, Verdict
 from ..incident.snapshot import Snapshot
 
@@ -94,12 +93,3 @@ def _exclusion(excluded: Exclusion) -> str:
 
 def _wrapped(text: str, later: str, first: str = "") -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=later, break_long_words=False)
-
-
-def plan_report(proposal: RoundPlanned | None) -> str:
-    """The first round as text: what would run where, and what it costs."""
-    if proposal is None:
-        return "Nothing to probe: see the reason in the case.\n"
-    lines = [f"Round 1 would run {len(proposal.trials)} probes at once for {proposal.seconds:.1f} s: {proposal.reason}"]
-    lines += [f"  {trial.probe:5} {' '.join(trial.targets)}  {trial.seconds:.1f} s" for trial in proposal.trials]
-    return "\n".join(lines) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
 from .. import __version__
@@ -70,7 +70,8 @@ class Session:
 
     def fabric(self) -> Fabric:
         """The parts and wires of all nodes as their facts tell; nodes are read anew when facts of theirs come in."""
-        return self._fabrics.fabric(self.snapshot().nodes.values())
+        snapshot = self.snapshot()
+        return self._fabrics.fabric(snapshot.nodes.values(), snapshot.network)
 
     def record(self, event: Event) -> str:
         """Take one event into the log, the fold and the case; returns its id."""
@@ -131,12 +132,16 @@ class Session:
         return False
 
     def investigate(
-        self, nodes: Sequence[NodeId], budget: float | None = None, approve_all: bool = False
+        self,
+        nodes: Sequence[NodeId],
+        budget: float | None = None,
+        approve_all: bool = False,
+        without: Collection[str] = (),
     ) -> Investigation:
-        """Begin to localize a fault on `nodes`; at most one investigation runs at a time."""
+        """Begin to localize a fault on `nodes`, `without` some probes; at most one investigation runs at a time."""
         if self.investigation is not None and self.investigation.is_open:
             return self.investigation
-        self.investigation = Investigation(self, nodes, budget, approve_all)
+        self.investigation = Investigation(self, nodes, budget, approve_all, without)
         self.investigation.start()
         return self.investigation
 

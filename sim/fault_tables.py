@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from ..incident.findings import check_words
 from ..incident.ids import ComponentId
 from ..incident.platforms import Platform
-from .faults import COUNTERS_OF, Counter, Expectation, Fault, Line, diagnosis, kinds_of, parts_with_faults
+from .faults import COUNTERS_OF, Counter, Expectation, Fault, Line, diagnosis, kinds_of, part_kind, parts_with_faults
 from .hardware import Hardware
 from .loglines import unknown_words, usual_lines
+from .network import Network, is_of_network
 from .table import Table
 
 STANDS_SINCE = -3600.0
@@ -20,20 +21,21 @@ STANDS_SINCE = -3600.0
 
 @dataclass(frozen=True)
 class Site:
-    """What a fault can be about: the nodes and their parts."""
+    """What a fault can be about: the nodes and their parts, and the network between them."""
 
     platform: Platform
     nodes: tuple[str, ...]
     hardware: Callable[[str], Hardware]
     """Parts of a node, by its name."""
+    network: Network
 
 
 def read_fault(table: Table, site: Site) -> Fault:
     """One fault; raises InputError that names the key."""
     component = _component(table, "component", site)
-    if component.kind not in parts_with_faults():
+    if part_kind(component) not in parts_with_faults():
         table.refuse("component", f"a part of kind {', '.join(parts_with_faults())}", str(component))
-    kind = table.text("kind", among=kinds_of(component.kind))
+    kind = table.text("kind", among=kinds_of(part_kind(component)))
     width, generation = _left_of_link(table, component, site.platform)
     slowdown = _slowdown(table, component, kind, _share_left(site.platform, width, generation))
     duty, burst, when = _rhythm(table, kind)
@@ -52,7 +54,9 @@ def read_fault(table: Table, site: Site) -> Fault:
         log=_log(table, component, kind, site),
         since=since,
         until=table.between("until", since, 1e9) if table.has("until") else math.inf,
-        expect=_expectation(table, component, diagnosis(component, kind, bool(width), bool(generation))),
+        expect=_expectation(
+            table, component, diagnosis(component, kind, bool(width), bool(generation), 0.0 < slowdown < 1.0)
+        ),
     )
     table.done()
     _refuse_far_victims(table, fault)
@@ -60,9 +64,14 @@ def read_fault(table: Table, site: Site) -> Fault:
 
 
 def _component(table: Table, key: str, site: Site, default: str = "") -> ComponentId:
-    """A part of one of the nodes that the platform really has."""
+    """A part of one of the nodes that the platform really has, or of the network."""
     text = table.text(key, default) if default else table.text(key)
     component = ComponentId(text)
+    if is_of_network(text) or (component.node not in site.nodes and text.startswith(("leaf-", "spine-"))):
+        if not site.network.has(text):
+            hint = "; a port is told as its cable" if "/port" in text else ""
+            table.refuse(key, f"a part that this network has ({site.network.like(text)}{hint})", text)
+        return component
     if component.node not in site.nodes:
         table.refuse(key, f"a part of one of {_some(site.nodes)}, as {site.nodes[0]}/gpu3/nvlink7", text)
     if component.within not in _parts(site.hardware(component.node)):
@@ -136,10 +145,11 @@ def _slowdown(table: Table, component: ComponentId, kind: str, left: float) -> f
             table.refuse("slowdown", "nothing: a hard fault loses everything", table.raw("slowdown"))
         return 1.0
     expected = "a number above 0, at most 1"
-    carries_no_copy = component.kind in ("nic", "hbm") or component.parent.kind == "nic"
     if left < 1.0:
         slowdown = table.number("slowdown", 1.0 - left, expected)
-    elif carries_no_copy:
+    elif component.kind == "nic" and kind == "intermittent":
+        slowdown = table.number("slowdown", 1.0, expected)  # its port goes down
+    elif component.kind in ("nic", "hbm") or component.parent.kind == "nic":
         return table.between("slowdown", 0.0, 1.0, 0.0)
     else:
         slowdown = table.number("slowdown", expected=expected)
@@ -152,7 +162,7 @@ def _counters(table: Table, component: ComponentId) -> dict[str, Counter]:
     """`recovery_errors = 40` (steps per second while on) or `recovery_errors = { rate = 40, trials = 0.85 }`."""
     rows = table.subtable("counters")
     found = {}
-    for name in COUNTERS_OF.get(component.kind, ()):
+    for name in COUNTERS_OF.get(part_kind(component), ()):
         if name == "replays" and component.parent.kind == "nic":
             continue  # only NVML tells replays, so only a GPU's link has them
         if not rows.has(name):
@@ -174,8 +184,18 @@ def _counters(table: Table, component: ComponentId) -> dict[str, Counter]:
 def _log(table: Table, component: ComponentId, kind: str, site: Site) -> tuple[Line, ...]:
     if not table.has("log"):
         table.knows("log")
-        return usual_lines(component, kind, site.platform)
+        return _usual_lines(component, kind, site)
     return tuple(_line(row, component, site) for row in table.subtables("log", f"{table.name} log"))
+
+
+def _usual_lines(component: ComponentId, kind: str, site: Site) -> tuple[Line, ...]:
+    """Of a part of the network that is gone the NICs that lose their link tell."""
+    if not is_of_network(component):
+        return usual_lines(component, kind, site.platform)
+    if kind != "hard":
+        return ()
+    nics = [ComponentId(f"{node.node}/{nic.name}") for node, nic in site.network.nics_at(component)]
+    return tuple(line for nic in nics for line in usual_lines(nic, "hard", site.platform))
 
 
 def _line(table: Table, component: ComponentId, site: Site) -> Line:
@@ -184,12 +204,22 @@ def _line(table: Table, component: ComponentId, site: Site) -> Line:
         table.refuse("text", "of words in braces only those that loglines.py lists", "{" + word + "}")
     line = Line(
         text=text,
-        on=_component(table, "on", site, str(component)),
+        on=_writer(table, component, site),
         after=table.between("after", 0.0, 1e6, 0.0),
         share=table.between("share", 0.0, 1.0, 1.0),
     )
     table.done()
     return line
+
+
+def _writer(table: Table, component: ComponentId, site: Site) -> ComponentId:
+    """The part of a node that a line speaks of."""
+    default = "" if is_of_network(component) else str(component)
+    writer = _component(table, "on", site, default)
+    if is_of_network(writer):
+        expected = f"a part of a node, as {site.nodes[0]}/mlx5_0: the network writes no kernel log"
+        table.refuse("on", expected, str(writer))
+    return writer
 
 
 def _expectation(table: Table, component: ComponentId, usual: tuple[str, str]) -> Expectation | None:
@@ -206,7 +236,9 @@ def _expectation(table: Table, component: ComponentId, usual: tuple[str, str]) -
 
 
 def _refuse_far_victims(table: Table, fault: Fault) -> None:
-    """A fault that only load brings on writes where the load is."""
+    """A fault that only load brings on writes where the load is: of the network's only a cable has one place for it."""
+    where = fault.component.node if fault.part_kind == "cable" else fault.node
     for line in fault.log:
-        if fault.under_load and line.on.node != fault.node:
-            table.refuse("log", f"lines on parts of {fault.node}, as the fault comes with load there", str(line.on))
+        if fault.under_load and line.on.node != where:
+            place = f"lines on parts of {where}, as the fault comes with load there" if where else "no lines"
+            table.refuse("log", place, str(line.on))

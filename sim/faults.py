@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..incident.ids import ComponentId
+from .network import is_of_network, network_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ class Fault:
     burst: float = math.inf
     """Mean seconds it stays on."""
     when: str = "always"
-    """`load`: its time runs only while the node is probed, by its load clock. `always`: its time is the wall's."""
+    """`load`: its time runs only while the node is probed, by its load clock; that of a part of the network by the
+    later clock of a transfer's two nodes. `always`: its time is the wall's."""
     slowdown: float = 0.0
     """Share of the part's traffic lost while it is on."""
     share: str = "stripe"
@@ -78,14 +80,29 @@ class Fault:
     expect: Expectation | None = None
 
     @property
+    def of_network(self) -> bool:
+        """Whether it sits in the network between nodes: a leaf, a spine, an uplink, a cable."""
+        return is_of_network(self.component)
+
+    @property
     def node(self) -> str:
-        """The node it sits in."""
-        return self.component.node
+        """The node it sits in; empty for one of the network."""
+        return "" if self.of_network else self.component.node
+
+    @property
+    def part_kind(self) -> str:
+        """What sort of part it sits in."""
+        return part_kind(self.component)
 
     @property
     def within(self) -> str:
         """The part, as a path within its node."""
         return self.component.within
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether nothing passes while it is on: a port that has it is down."""
+        return self.kind == "hard" or self.slowdown >= 1.0
 
     @property
     def under_load(self) -> bool:
@@ -104,7 +121,7 @@ class Fault:
         if self.generation:
             details.append(f"generation {self.generation}")
         if self.slowdown and self.kind != "hard":
-            striped = self.component.kind in ("nvlink", "nvswitch")
+            striped = self.part_kind in ("nvlink", "nvswitch", "spine", "uplink")
             details.append(f"loses {self.slowdown:.0%} of its traffic{f' ({self.share})' if striped else ''}")
         details += [f"moves {name}" for name in self.counters or {}]
         return f"{self.component} {self.kind}: {', '.join(details)}"
@@ -114,18 +131,26 @@ def _duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:g} s"
 
 
-def diagnosis(component: ComponentId, kind: str, narrowed: bool, slowed: bool) -> tuple[str, str]:
+def part_kind(component: ComponentId) -> str:
+    """What sort of part it is, those of the network told apart: `leaf`, `spine`, `uplink`, `cable`."""
+    return network_kind(component) if is_of_network(component) else component.kind
+
+
+def diagnosis(component: ComponentId, kind: str, narrowed: bool, slowed: bool, takes: bool) -> tuple[str, str]:
     """Class (word of classes.toml) and how it is found, for a fault that says nothing about it.
 
-    `narrowed`: its PCIe link lost width; `slowed`: its PCIe link lost speed.
+    `narrowed`: its PCIe link lost width; `slowed`: its PCIe link lost speed. `takes`: it takes some of the traffic and
+    leaves some, so that a NIC's port stays up.
     """
+    if component.kind == "nic" and takes:
+        return "net-link", "localize"
     if component.kind in ("pcie", "bridge"):
         if kind == "intermittent":
             return "pcie-link", "localize"
         if narrowed or slowed:
             return "pcie-link/width-degraded" if narrowed else "pcie-link/speed-degraded", "finding"
         return "pcie-link", "localize"
-    return _DIAGNOSES[component.kind, kind]
+    return _DIAGNOSES[part_kind(component), kind]
 
 
 _DIAGNOSES = {
@@ -142,29 +167,48 @@ _DIAGNOSES = {
     ("nic", "hard"): ("net-link/down", "finding"),
     ("nic", "degraded"): ("net-link", "finding"),
     ("nic", "intermittent"): ("net-link", "finding"),
+    ("cable", "hard"): ("net-link/down", "localize"),
+    ("cable", "degraded"): ("net-link", "localize"),
+    ("cable", "intermittent"): ("net-link", "localize"),
+    ("uplink", "hard"): ("net-link", "localize"),
+    ("uplink", "degraded"): ("net-link", "localize"),
+    ("uplink", "intermittent"): ("net-link", "localize"),
+    ("leaf", "hard"): ("net-fabric", "localize"),
+    ("leaf", "degraded"): ("net-fabric", "localize"),
+    ("leaf", "intermittent"): ("net-fabric", "localize"),
+    ("spine", "hard"): ("net-fabric", "localize"),
+    ("spine", "degraded"): ("net-fabric", "localize"),
+    ("spine", "intermittent"): ("net-fabric", "localize"),
     ("numa", "degraded"): ("straggler/node", "localize"),
     ("numa", "intermittent"): ("straggler/node", "localize"),
     ("host", "degraded"): ("straggler/node", "localize"),
     ("host", "intermittent"): ("straggler/node", "localize"),
 }
 
+_OF_A_NIC = (
+    "symbol_error",
+    "link_error_recovery",
+    "link_downed",
+    "port_rcv_errors",
+    "local_link_integrity_errors",
+    "packet_seq_err",
+    "local_ack_timeout_err",
+    "out_of_sequence",
+)
+
 COUNTERS_OF: Mapping[str, tuple[str, ...]] = {
     "nvlink": ("recovery_errors", "replay_errors"),
     "pcie": ("replays", "aer_correctable", "aer_nonfatal", "aer_fatal"),
     "bridge": ("aer_correctable", "aer_nonfatal", "aer_fatal"),
     "hbm": ("ecc_corrected", "ecc_uncorrected", "remapped_correctable", "remapped_uncorrectable"),
-    "nic": (
-        "symbol_error",
-        "link_error_recovery",
-        "link_downed",
-        "port_rcv_errors",
-        "local_link_integrity_errors",
-        "packet_seq_err",
-        "local_ack_timeout_err",
-        "out_of_sequence",
-    ),
+    "nic": _OF_A_NIC,
+    "cable": _OF_A_NIC,
+    "leaf": _OF_A_NIC,
+    "spine": _OF_A_NIC,
+    "uplink": _OF_A_NIC,
 }
-"""Counters that a fault can move, by the kind of its part."""
+"""Counters that a fault can move, by the kind of its part. A cable moves those of its NIC; leaves, spines and uplinks
+those of both NICs of a transfer that crosses them."""
 
 
 def kinds_of(part: str) -> list[str]:

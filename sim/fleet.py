@@ -95,7 +95,8 @@ class SimFleet:
         await self.stop()
 
     async def _start(self) -> None:
-        (self._directory / "scenario.pickle").write_bytes(pickle.dumps(self.scenario))
+        declared = replace(self.scenario)  # without what was worked out of it
+        (self._directory / "scenario.pickle").write_bytes(pickle.dumps(declared))
         with (self._directory / "server.log").open("wb") as log:
             self._server = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "lanescope.sim.server", str(self._directory)),
@@ -190,10 +191,15 @@ def _narrowed(scenario: Scenario, nodes: int | None) -> Scenario:
     if not 1 <= nodes <= len(scenario.nodes):
         raise FleetFailed(f"scenario {scenario.name} has {len(scenario.nodes)} nodes; {nodes} were asked for")
     kept = scenario.nodes[:nodes]
+    smaller = replace(scenario, nodes=kept, faults=(), wiring=scenario.wiring.for_nodes(len(scenario.nodes)))
+    here = [
+        fault
+        for fault in scenario.faults
+        if (smaller.network.has(fault.component) if fault.of_network else fault.node in kept)
+    ]
     return replace(
-        scenario,
-        nodes=kept,
-        faults=tuple(fault for fault in scenario.faults if fault.node in kept),
+        smaller,
+        faults=tuple(here),
         sick=tuple(row for row in scenario.sick if row.node in kept),
     )
 

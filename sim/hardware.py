@@ -6,47 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..incident.platforms import PcieDevice, PcieGroup, Platform
+from ..incident.platforms import Platform
+from .board import Board, board_of
+from .board import Gpu as Gpu
+from .board import Nic as Nic
 from .draws import hexadecimal, uniform
 
 FactValue = str | int | float | bool | None
 
 GTS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 """GT/s of a PCIe generation."""
-
-STORAGE_CHAIN = ("0000:26:01.0",)
-STORAGE_ADDRESSES = ("0000:27:00.0", "0000:27:00.1")
-
-
-@dataclass(frozen=True)
-class Nic:
-    """A port of a NIC."""
-
-    name: str
-    address: str
-    numa: int
-    path: tuple[str, ...]
-    """Bridges from the root port down to the one above it."""
-    ethernet: bool
-    gbps: int
-    disabled: bool
-    """Nothing is plugged into this port and an administrator has switched it off: by design."""
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """A GPU."""
-
-    index: int
-    name: str
-    address: str
-    numa: int
-    path: tuple[str, ...]
-
-    @property
-    def short_address(self) -> str:
-        """As the driver prints it in Xid lines: `0000:19:00`."""
-        return self.address.rpartition(".")[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,40 +29,37 @@ class Hardware:
     storage_nics: bool
 
     @cached_property
+    def board(self) -> Board:
+        """What it has alike with all other nodes of its kind."""
+        return board_of(self.platform, self.storage_nics)
+
+    @property
     def gpus(self) -> tuple[Gpu, ...]:
         """All GPUs by index."""
-        found = [
-            Gpu(int(part.name.removeprefix("gpu")), part.name, part.address, group.numa, (*group.chain, part.port))
-            for group, part in self._devices("gpus")
-        ]
-        return tuple(sorted(found, key=lambda gpu: gpu.index))
+        return self.board.gpus
 
-    @cached_property
+    @property
     def nics(self) -> tuple[Nic, ...]:
         """NICs of the compute network, then the two ports of the storage NIC where the node has one."""
-        compute = tuple(
-            Nic(part.name, part.address, group.numa, (*group.chain, part.port), False, self.platform.nic_gbps, False)
-            for group, part in self._devices("nics")
-        )
-        return compute + (self._storage([nic.name for nic in compute]) if self.storage_nics else ())
+        return self.board.nics
 
-    @cached_property
+    @property
     def devices(self) -> tuple[Gpu | Nic, ...]:
         """GPUs, then NICs: all that hangs on PCIe."""
-        return (*self.gpus, *self.nics)
+        return self.board.devices
 
-    @cached_property
+    @property
     def bridges(self) -> tuple[str, ...]:
         """Bus addresses of all PCIe bridges, sorted."""
-        return tuple(sorted({bridge for part in self.devices for bridge in part.path}))
+        return self.board.bridges
 
     def gpu(self, name: str) -> Gpu:
         """The GPU `gpu3`."""
-        return self.gpus[int(name.removeprefix("gpu"))]
+        return self.board.gpu(name)
 
     def nic(self, name: str) -> Nic:
         """The NIC `mlx5_4`."""
-        return next(nic for nic in self.nics if nic.name == name)
+        return self.board.nic(name)
 
     def gpu_at(self, address: str) -> Gpu | None:
         """The GPU at a bus address, whatever its case; None where there is none."""
@@ -187,15 +153,3 @@ class Hardware:
         if nic.ethernet:
             return f"enp{int(nic.address[5:7], 16)}s0f{nic.address[-1]}np{nic.address[-1]}"
         return f"ib{nic.name.removeprefix('mlx5_')}"
-
-    def _devices(self, kind: str) -> Iterator[tuple[PcieGroup, PcieDevice]]:
-        for group in self.platform.groups:
-            for part in group.gpus if kind == "gpus" else group.nics:
-                yield group, part
-
-    def _storage(self, taken: list[str]) -> tuple[Nic, ...]:
-        free = [f"mlx5_{number}" for number in range(32) if f"mlx5_{number}" not in taken]
-        return tuple(
-            Nic(name, address, 0, STORAGE_CHAIN, True, 200, disabled)
-            for name, address, disabled in zip(free[:2], STORAGE_ADDRESSES, (False, True), strict=True)
-        )

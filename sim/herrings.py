@@ -6,10 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-import numpy as np
-
-from .crossing import crossed
-from .draws import uniform
+from .draws import generator, uniform
 from .hardware import Hardware
 from .ledger import Key
 from .scenario import Scenario
@@ -49,20 +46,11 @@ class Herrings:
         for key in self.moving:
             yield key, max(0, math.floor(per_second * time + self._draw("phase", key)))
 
-    def steps_under(
-        self, operation: str, ends: tuple[str, ...], seconds: float, rng: np.random.Generator
-    ) -> Mapping[Key, int]:
-        """Steps of the parts that a copy crosses while it runs: as many as in any other seconds."""
-        if not self.moving:
-            return {}
-        parts = crossed(self._hardware, operation, ends)
-        met = [key for key in self.moving if key[0] in parts]
-        steps = {key: int(rng.poisson(self._world.herring_rate / 60 * seconds)) for key in met}
-        return {key: count for key, count in steps.items() if count}
-
     def _innocents(self) -> Iterator[Key]:
-        for part, kind in self._parts():
-            if self._draw("herring", (part, kind)) < self._world.herrings:
+        parts = list(self._parts())
+        drawn = generator("herrings", self._seed, self._hardware.node).random(len(parts))
+        for (part, kind), draw in zip(parts, drawn.tolist(), strict=True):
+            if draw < self._world.herrings:
                 names = COUNTERS[kind]
                 yield part, names[int(self._draw("which", (part, kind)) * len(names))]
 

@@ -24,7 +24,7 @@ class LogLine(msgspec.Struct, frozen=True, order=True):
 
 @dataclass(frozen=True, slots=True)
 class CudaError:
-    """A CUDA call that failed, as a node program reports it."""
+    """A call of CUDA or NCCL that failed, as a node program reports it."""
 
     call: str
     name: str
@@ -32,13 +32,12 @@ class CudaError:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
+class Transfer(msgspec.Struct, frozen=True, gc=False):
     """What one timed copy shows and does."""
 
     gbps: tuple[float, ...] = ()
     """GB/s of each window."""
-    steps: Mapping[Key, int] = field(default_factory=dict)
+    steps: Mapping[Key, int] = msgspec.field(default_factory=dict)
     """By how much counters moved under it; those that stood still are not listed."""
     lines: tuple[LogLine, ...] = ()
     seconds: float = 0.0
@@ -46,6 +45,28 @@ class Transfer:
     gpus: tuple[str, ...] = ()
     error: CudaError | None = None
     """Why it could not run; all else is empty then."""
+
+
+class NetTransfer(msgspec.Struct, frozen=True, gc=False):
+    """What one timed transfer between NICs shows, and does at either end."""
+
+    ends: tuple[Transfer, Transfer]
+    """Source first; both have the same windows. Each end's steps, lines and error are its own node's."""
+
+    @property
+    def gbps(self) -> tuple[float, ...]:
+        """GB/s of each window."""
+        return self.ends[0].gbps
+
+    @property
+    def seconds(self) -> float:
+        """Simulated seconds it took, warm-up included, launch not."""
+        return self.ends[0].seconds
+
+    @property
+    def error(self) -> CudaError | None:
+        """Why it could not run, as the first end that knows says."""
+        return self.ends[0].error or self.ends[1].error
 
 
 class _Stored(msgspec.Struct, frozen=True):

@@ -5,16 +5,16 @@ Names are those of the collector's samples. What can't be read is absent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from .copying import tenant_of
 from .draws import uniform
 from .hardware import GTS, Gpu, Hardware, Nic
 from .herrings import Herrings
 from .ledger import Key, Ledger
 from .running import RunningFault
 from .scenario import Scenario
+from .tenants import Tenants
 
 Readings = dict[Key, float]
 
@@ -97,13 +97,25 @@ def domain_of(key: Key) -> str:
 class Reader:
     """Readings of one node. Times are seconds since the world began."""
 
-    def __init__(self, scenario: Scenario, hardware: Hardware, faults: Sequence[RunningFault], uptime: float) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        hardware: Hardware,
+        faults: Sequence[RunningFault],
+        plugged: Sequence[tuple[str, RunningFault]],
+        herrings: Herrings,
+        tenants: Tenants,
+        uptime: float,
+    ) -> None:
+        """`faults`: the node's own. `plugged`: NICs by name, with faults of what they are plugged into."""
         self._seed = scenario.seed
-        self._world = scenario.world
+        self._speed = scenario.speed
         self._hardware = hardware
         self._faults = faults
+        self._plugged = plugged
+        self._herrings = herrings
+        self._tenants = tenants
         self._uptime = uptime
-        self._herrings = Herrings(scenario, hardware)
         jobs = [row.since for row in scenario.sick if row.node == hardware.node and row.how == "busy"]
         self._busy_since = min(jobs, default=None)
 
@@ -125,7 +137,25 @@ class Reader:
                 _add(readings, (within, name), count)
         for running in self._faults:
             self._apply(readings, running, time)
+        for nic, running in self._plugged:
+            self._apply_from_outside(readings, nic, running, time)
         return readings
+
+    def error_counters(self, keys: Iterable[Key], time: float, ledger: Ledger) -> Readings:
+        """Of all readings only these error counters: what `read` says of them, in less time."""
+        found = {key: self._constant[key] for key in keys if key in self._constant}
+        for key, count in self._herrings.steps_until(time):
+            _add(found, key, count)
+        for key in found:
+            found[key] += ledger.steps.get(key, 0)
+        for running in self._faults:
+            for name, count in running.steps(time).items():
+                _add(found, (running.fault.within, name), count)
+            if running.fault.kind == "hard" and running.fault.component.kind == "gpu" and running.is_on(time):
+                _forget(found, running.fault.within)
+        for nic, running in self._plugged:
+            self._count_from_outside(found, nic, running, time)
+        return found
 
     def _healthy(self, time: float, loaded: frozenset[str]) -> Readings:
         readings = dict(self._constant)
@@ -220,8 +250,8 @@ class Reader:
         }
 
     def _traffic(self, nic: Nic, time: float) -> Readings:
-        tenant = tenant_of(self._seed, self._hardware.node, nic.name, self._world)
-        seconds = tenant.seconds_on(0.0, max(time, 0.0)) if tenant else 0.0
+        tenant = self._tenants.of(nic.name)
+        seconds = tenant.seconds_on(0.0, max(time, 0.0) * self._speed) / self._speed if tenant else 0.0
         carried = (1e15 * self._draw("carried", nic.name)) + seconds * TENANT_LOAD * nic.gbps * 1e9 / 8
         return {(nic.name, name): float(int(carried * per_byte)) for name, per_byte in TRAFFIC.items()}
 
@@ -237,12 +267,24 @@ class Reader:
                 readings[lane, "state"], readings[lane, "speed_mbps"] = 0.0, 0.0
             if kind == "gpu":
                 _take_off_the_bus(readings, self._hardware.gpu(fault.within))
-        if kind == "nic" and fault.kind in ("hard", "intermittent"):
+        if kind == "nic" and fault.takes_all:
             readings[fault.within, "port_state"], readings[fault.within, "phys_state"] = 1.0, 2.0
         if kind == "hbm" and fault.kind == "degraded":
             readings[fault.within, "remap_pending"] = 1.0
         for part in self._both_ends(fault.within):
             _narrow(readings, part, fault.width, fault.generation)
+
+    def _apply_from_outside(self, readings: Readings, nic: str, running: RunningFault, time: float) -> None:
+        """What a fault of the cable or leaf that a NIC is plugged into shows at the NIC."""
+        self._count_from_outside(readings, nic, running, time)
+        if running.fault.takes_all and running.is_on(time):
+            readings[nic, "port_state"], readings[nic, "phys_state"] = 1.0, 2.0
+
+    def _count_from_outside(self, readings: Readings, nic: str, running: RunningFault, time: float) -> None:
+        """Only a cable counts at rest: through a leaf there must be traffic."""
+        if running.fault.part_kind == "cable":
+            for name, count in running.steps(time).items():
+                _add(readings, (nic, name), count)
 
     def _lanes_lost(self, within: str, kind: str) -> Iterator[str]:
         if kind == "nvlink":
@@ -293,11 +335,16 @@ def _narrow(readings: Readings, part: str, width: int, generation: int) -> None:
             readings[part, "generation"] = min(readings[part, "generation"], float(generation))
 
 
-def _take_off_the_bus(readings: Readings, gpu: Gpu) -> None:
-    """NVML answers `GPU is lost`; of PCIe only what the kernel itself counted is left; the port above has no link."""
-    for within, name in [key for key in readings if key[0] == gpu.name or key[0].startswith(f"{gpu.name}/")]:
+def _forget(readings: Readings, gpu: str) -> None:
+    """Leave out what only the driver tells of a GPU."""
+    for within, name in [key for key in readings if key[0] == gpu or key[0].startswith(f"{gpu}/")]:
         if not name.startswith("aer_"):
             del readings[within, name]
+
+
+def _take_off_the_bus(readings: Readings, gpu: Gpu) -> None:
+    """NVML answers `GPU is lost`; of PCIe only what the kernel itself counted is left; the port above has no link."""
+    _forget(readings, gpu.name)
     readings[gpu.name, "nvml_error"] = GPU_IS_LOST
     readings[f"pcie/{gpu.path[-1]}", "speed_gts"] = GTS[1]
     readings[f"pcie/{gpu.path[-1]}", "current_width"] = 0.0

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from .drifting import Drifting
 from .faults import Fault
 from .onoff import OnOff
 
@@ -17,17 +18,23 @@ Shares = npt.NDArray[np.float64]
 class RunningFault:
     """One fault of a world. Times are seconds since the world began, or of the load clock where the method says so."""
 
-    def __init__(self, fault: Fault, seed: int, number: int) -> None:
+    def __init__(self, fault: Fault, seed: int, number: int, drift: float = 0.0) -> None:
+        """`drift`: seconds after which its duty changes; 0: never."""
         self.fault = fault
         self.number = number
         self._seed = seed
+        self._drift = drift
 
     @cached_property
-    def _process(self) -> OnOff | None:
+    def _process(self) -> OnOff | Drifting | None:
         """None for a fault that is on all the time."""
-        if self.fault.kind != "intermittent":
+        fault = self.fault
+        if fault.kind != "intermittent":
             return None
-        return OnOff(self.fault.duty, self.fault.burst, self._seed, self.number, self.fault.component)
+        keys = (self._seed, self.number, fault.component)
+        if self._drift:
+            return Drifting(fault.duty, fault.burst, self._drift, *keys)
+        return OnOff(fault.duty, fault.burst, *keys)
 
     def stands(self, time: float) -> bool:
         """Whether the fault is there at a time, on or off."""
@@ -38,6 +45,10 @@ class RunningFault:
         if not self.stands(time) or self.fault.under_load:
             return False
         return self._process is None or self._process.is_on(time)
+
+    def steady(self, since: float, until: float) -> bool | None:
+        """Whether it is on, or off, from one time of its own clock to another; None where it changes."""
+        return True if self._process is None else self._process.steady(since, until)
 
     def shares_on(self, edges: Shares) -> Shares:
         """Share of the windows between `edges`, in the fault's own clock, during which it is on."""

@@ -5,7 +5,8 @@ nodes = 8                  # a count (sim1, sim2, …) or a list of names
 seed = 1
 speed = 4.0                # how much faster than real time probes run
 
-[world]                    # what isn't perfect: Surroundings below; all optional
+[world]                    # what isn't perfect: surroundings.py; all optional
+[network]                  # what the nodes are plugged into: wiring.py; all optional
 [[fault]]                  # what is wrong: faults.py; one table a fault
 [[fault.log]]              # its kernel log lines; without any, the usual ones; `log = []`: none
 [[sick]]                   # nodes that can't be used, or not wholly: Sickness below
@@ -15,7 +16,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from ..incident.errors import InputError
@@ -23,44 +25,15 @@ from ..incident.platforms import Platform, platform, platform_names
 from .fault_tables import Site, read_fault
 from .faults import Expectation, Fault
 from .hardware import Hardware
+from .network import Network, is_of_network
+from .surroundings import Surroundings as Surroundings
+from .surroundings import read_surroundings
 from .table import Table
+from .wiring import Wiring, read_wiring
 
 MOST_NODES = 512
 
 SICKNESSES = ("refuses", "no-python", "hangs", "silent", "busy")
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What is not perfect in a healthy world: table [world]."""
-
-    noise: float = 0.04
-    """Standard deviation of log bandwidth, window by window."""
-    path_bias: float = 0.01
-    """Standard deviation of log bandwidth, path by path: the same in every trial of it."""
-    outliers: float = 0.003
-    """Share of windows that are low for no reason."""
-    outlier_windows: float = 1.0
-    """Mean windows in a row that are low for no reason."""
-    herrings: float = 0.02
-    """Share of lanes, PCIe links and NICs with error counters left over from the past."""
-    herring_rate: float = 0.2
-    """Steps per minute of the fourth of those that still moves, loaded or not."""
-    background: float = 1e-4
-    """Replays per second of a healthy lane under load."""
-    tenants: float = 0.1
-    """Share of time a NIC carries somebody else's traffic."""
-    clock_skew: float = 0.05
-    """Standard deviation of the nodes' clocks against the true time, seconds."""
-    storage_nics: bool = False
-    """Every node has a two-port Ethernet NIC for storage too, its second port empty and switched off by design."""
-
-    def in_words(self) -> str:
-        """One line for people."""
-        return (
-            f"noise {self.noise:.1%}, path bias {self.path_bias:.1%}, outliers {self.outliers:.2%}, "
-            f"red herrings {self.herrings:.1%}, tenants {self.tenants:.0%}, clocks {self.clock_skew:g} s apart"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +62,7 @@ class Scenario:
     world: Surroundings = field(default_factory=Surroundings)
     faults: tuple[Fault, ...] = ()
     sick: tuple[Sickness, ...] = ()
+    wiring: Wiring = field(default_factory=Wiring)
 
     @property
     def expected(self) -> tuple[Expectation, ...]:
@@ -97,7 +71,17 @@ class Scenario:
 
     def hardware(self, node: str) -> Hardware:
         """The parts of one node."""
-        return Hardware(self.seed, node, self.nodes.index(node), self.platform, self.world.storage_nics)
+        return self.network.node(node)
+
+    @cached_property
+    def network(self) -> Network:
+        """What all nodes are plugged into."""
+        wiring = self.wiring.for_nodes(len(self.nodes))
+        nodes = tuple(
+            Hardware(self.seed, node, index, self.platform, self.world.storage_nics)
+            for index, node in enumerate(self.nodes)
+        )
+        return Network(nodes, wiring.nodes_per_leaf, wiring.spines, wiring.routing)
 
 
 def load_scenario(path: str | Path) -> Scenario:
@@ -118,13 +102,14 @@ def read_scenario(table: Table, name: str) -> Scenario:
     nodes = _nodes(table)
     seed = table.integer("seed", 0, 2**31, 1)
     speed = table.between("speed", 0.1, 1000.0, 1.0)
-    world = _surroundings(table.subtable("world"))
-    plain = Scenario(name, kind, nodes, seed, speed, world)
-    site = Site(kind, nodes, plain.hardware)
+    world = read_surroundings(table.subtable("world"))
+    wiring = read_wiring(table.subtable("network"), len(nodes))
+    plain = Scenario(name, kind, nodes, seed, speed, world, wiring=wiring)
+    site = Site(kind, nodes, plain.hardware, plain.network)
     faults = tuple(read_fault(row, site) for row in table.subtables("fault"))
     sick = tuple(_sickness(row, nodes) for row in table.subtables("sick"))
     table.done()
-    return Scenario(name, kind, nodes, seed, speed, world, faults, sick)
+    return replace(plain, faults=faults, sick=sick)
 
 
 def check(path: str | Path) -> str:
@@ -135,6 +120,8 @@ def check(path: str | Path) -> str:
         f"probes run {scenario.speed:g} times faster than real time",
         scenario.world.in_words(),
     ]
+    if len(scenario.nodes) > 1:
+        lines.append(scenario.wiring.in_words())
     if scenario.world.storage_nics:
         lines.append("by design: the second port of each storage NIC is empty and switched off")
     for number, fault in enumerate(scenario.faults, 1):
@@ -160,25 +147,10 @@ def _nodes(table: Table) -> tuple[str, ...]:
     )
     if not fits or len(set(value)) != len(value):
         table.refuse("nodes", expected, value)
+    for name in value:
+        if is_of_network(name):
+            table.refuse("nodes", "names that are none of the network's", name)
     return tuple(value)
-
-
-def _surroundings(table: Table) -> Surroundings:
-    usual = Surroundings()
-    world = Surroundings(
-        noise=table.between("noise", 0.0, 0.5, usual.noise),
-        path_bias=table.between("path_bias", 0.0, 0.5, usual.path_bias),
-        outliers=table.between("outliers", 0.0, 0.5, usual.outliers),
-        outlier_windows=table.between("outlier_windows", 1.0, 64.0, usual.outlier_windows),
-        herrings=table.between("herrings", 0.0, 1.0, usual.herrings),
-        herring_rate=table.between("herring_rate", 0.0, 600.0, usual.herring_rate),
-        background=table.between("background", 0.0, 10.0, usual.background),
-        tenants=table.between("tenants", 0.0, 0.95, usual.tenants),
-        clock_skew=table.between("clock_skew", 0.0, 3600.0, usual.clock_skew),
-        storage_nics=table.flag("storage_nics", usual.storage_nics),
-    )
-    table.done()
-    return world
 
 
 def _sickness(table: Table, nodes: tuple[str, ...]) -> Sickness:

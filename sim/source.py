@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import math
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import orjson
 
-from ..incident.errors import Busy, Hung, LanescopeError, NodeError, NoPython, ProbeError, Refused, Unreachable
+from ..incident.errors import Busy, Hung, LanescopeError, NodeError, NoPython, Refused, Unreachable
 from ..incident.events import (
     ClockMeasured,
     DomainHung,
@@ -27,18 +27,12 @@ from ..incident.events import (
 )
 from ..incident.ids import ComponentId, NodeId
 from ..incident.source import CommandOutput, Intake, Task, TaskOutput
-from .copy_program import CopyTask, lines_of, lines_of_error, read_task
-from .ledger import CudaError, Key, Ledger, Transfer
+from .ledger import Key, Ledger
 from .readings import domain_of
 from .scenario import Sickness
+from .trials import Trials
 from .world import World
 
-COLD_LAUNCH = 0.5
-"""Seconds until the first copy of a node starts: driver, contexts, pinned memory."""
-WARM_LAUNCH = 0.05
-"""Seconds until any later one starts."""
-LOOKS_LOADED = 1.0
-"""Seconds a GPU keeps its link and clocks up after a copy."""
 HUNG_AFTER = 3.2
 """Seconds until a stuck worker on the node is reported."""
 SURVIVES_OFF_BUS = ("bus_address", "numa", "pcie_path")
@@ -53,7 +47,7 @@ _REASONS = {
 
 
 class WorldSource:
-    """Yields what the nodes of a world show and runs `cuda_copy` tasks on them.
+    """Yields what the nodes of a world show and plays the node programs on them (programs.py).
 
     `pace`: how many times faster than real time everything goes, on top of the scenario's speed for probes. At
     infinity tasks never wait and run in the time of the load clock, so that runs repeat to the bit.
@@ -69,6 +63,7 @@ class WorldSource:
         self._read_until = dict.fromkeys(self.nodes, -math.inf)
         self._locks = {node: asyncio.Lock() for node in self.nodes}
         self._closed = asyncio.Event()
+        self._trials = Trials(world)
 
     async def events(self) -> AsyncIterator[Intake]:
         """All nodes' introductions, then their samples and log lines once a second, until closed."""
@@ -83,93 +78,75 @@ class WorldSource:
                 return
 
     async def run_command(self, node: NodeId, argv: Sequence[str], deadline: float) -> CommandOutput:
-        """There are no tools here: 127, as a shell says it."""
+        """There are no tools here but one that looks at the network: 127, as a shell says it."""
         now = time.time()
+        if tuple(argv) == ("ibnetdiscover",):
+            return CommandOutput(node, tuple(argv), 0, self.world.fabric_text(now).encode(), b"", now, now)
         complaint = f"{argv[0] if argv else 'sh'}: command not found\n".encode()
         return CommandOutput(node, tuple(argv), 127, b"", complaint, now, now)
 
     async def run_tasks(self, node: NodeId, tasks: Sequence[Task], deadline: float) -> tuple[TaskOutput, ...]:
-        """Run copies at once. Raises Busy when others run there or a job computes there, NodeError for a sick node."""
-        if self._locks[node].locked():
-            raise Busy(f"{node}: another probe holds the node's lock")
-        async with self._locks[node]:
-            started = time.time()
-            self._refuse_sick(node, started)
-            outputs, seconds = self._run(node, tasks, started)
-            if math.isfinite(self._pace):
-                await asyncio.sleep(seconds / self.world.scenario.speed / self._pace)
-            else:
-                await asyncio.sleep(0)
-        ended = time.time()
-        return tuple(
-            TaskOutput(output.id, output.lines, started, ended, output.seconds, output.error, output.code, output.raw)
-            for output in outputs
-        )
+        """Run tasks at once. Raises Busy when others run there or a job computes there, NodeError for a sick node."""
+        started = time.time()
+        self._refuse(node, started)
+        return (await self._run({node: tasks}, started))[node]
 
     async def run_joint(
         self, tasks: Mapping[NodeId, Sequence[Task]], deadline: float
     ) -> Mapping[NodeId, tuple[TaskOutput, ...]]:
-        """Run tasks on several nodes at once; what fails on one is the error of its own tasks."""
-        found = await asyncio.gather(*(self._settled(node, mine, deadline) for node, mine in tasks.items()))
-        return dict(zip(tasks, found, strict=True))
-
-    async def _settled(self, node: NodeId, tasks: Sequence[Task], deadline: float) -> tuple[TaskOutput, ...]:
+        """Run tasks on several nodes at once; what fails on one is the error of its tasks, and of those joined to
+        them."""
         started = time.time()
-        try:
-            return await self.run_tasks(node, tasks, deadline)
-        except LanescopeError as error:
-            ended = time.time()
-            return tuple(TaskOutput(task.id, (), started, ended, error=str(error), code=error.code) for task in tasks)
+        failed: dict[NodeId, LanescopeError] = {}
+        for node in tasks:
+            try:
+                self._refuse(node, started)
+            except LanescopeError as error:
+                failed[node] = error
+        lost = {task.joint: error for node, error in failed.items() for task in tasks[node] if task.joint}
+        runs = {
+            node: [task for task in mine if task.joint not in lost]
+            for node, mine in tasks.items()
+            if node not in failed
+        }
+        runs = {node: mine for node, mine in runs.items() if mine}
+        outputs = await self._run(runs, started) if runs else {}
+        return {
+            node: tuple(
+                next((output for output in outputs.get(node, ()) if output.id == task.id), None)
+                or _failed(task, failed.get(node) or lost[task.joint], started)
+                for task in mine
+            )
+            for node, mine in tasks.items()
+        }
+
+    async def _run(
+        self, tasks: Mapping[NodeId, Sequence[Task]], started: float
+    ) -> Mapping[NodeId, tuple[TaskOutput, ...]]:
+        """Run tasks on nodes that nobody else uses."""
+        async with contextlib.AsyncExitStack() as held:
+            for node in tasks:
+                await held.enter_async_context(self._locks[node])
+            real = math.isfinite(self._pace)
+            clock = max(self._ledgers[node].load_clock for node in tasks)
+            at = started if real else self.world.began + clock / self.world.scenario.speed
+            outputs, seconds = self._trials.run(tasks, self._ledgers, at)
+            await asyncio.sleep(seconds / self.world.scenario.speed / self._pace if real else 0)
+        ended = time.time()
+        return {
+            node: tuple(replace(output, started=started, ended=ended) for output in mine)
+            for node, mine in outputs.items()
+        }
 
     async def close(self) -> None:
         """Stop yielding."""
         self._closed.set()
 
-    def _run(self, node: NodeId, tasks: Sequence[Task], now: float) -> tuple[list[TaskOutput], float]:
-        """Copies that start together, and how many simulated seconds all took."""
-        ledger = self._ledgers[node]
-        hardware = self.world.hardware(node)
-        launch = WARM_LAUNCH if ledger.trials else COLD_LAUNCH
-        at = now if math.isfinite(self._pace) else self.world.began + ledger.load_clock
-        before = self.world.readings(node, at, ledger)
-        plans = [_plan(task, read_task(task, hardware)) for task in tasks]
-        transfers = [
-            self._copy(node, number, plans, at + launch) if isinstance(plan, CopyTask) else Transfer(error=plan)
-            for number, plan in enumerate(plans)
-        ]
-        seconds = launch + max((transfer.seconds for transfer in transfers), default=0.0)
-        until = at + seconds / self.world.scenario.speed + LOOKS_LOADED
-        self._ledgers[node] = ledger.after(transfers, seconds, until)
-        outputs = []
-        for task, plan, transfer in zip(tasks, plans, transfers, strict=True):
-            took = launch + transfer.seconds
-            if isinstance(plan, CopyTask):
-                lines = tuple(lines_of(plan, transfer, before, hardware, took))
-            else:
-                lines = tuple(lines_of_error(plan, took))
-            raw = b"".join(orjson.dumps(line) + b"\n" for line in lines)
-            error = _error_of(lines)
-            code = ProbeError.code if error else ""
-            outputs.append(TaskOutput(task.id, lines, now, now, took, error=error, code=code, raw=raw))
-        return outputs, seconds
-
-    def _copy(self, node: NodeId, number: int, plans: Sequence[CopyTask | CudaError], at: float) -> Transfer:
-        plan = plans[number]
-        assert isinstance(plan, CopyTask)
-        others = [other for place, other in enumerate(plans) if place != number and isinstance(other, CopyTask)]
-        ledger = self._ledgers[node]
-        return self.world.transfer(
-            node,
-            plan.operation,
-            plan.gpus,
-            ledger.load_clock,
-            plan.window_ms / 1000,
-            plan.windows,
-            ledger.trials + number,
-            at=at,
-            warm_s=plan.warm_ms / 1000,
-            beside=[(other.operation, other.gpus) for other in others],
-        )
+    def _refuse(self, node: NodeId, now: float) -> None:
+        """Raise for a node that others use or that is sick."""
+        if self._locks[node].locked():
+            raise Busy(f"{node}: another probe holds the node's lock")
+        self._refuse_sick(node, now)
 
     def _refuse_sick(self, node: NodeId, now: float) -> None:
         sick = self.world.sickness(node, now)
@@ -253,19 +230,9 @@ class WorldSource:
         return True
 
 
-def _error_of(lines: Sequence[Mapping[str, Any]]) -> str:
-    """The sentence of a task that failed; empty for one that ran."""
-    for line in lines:
-        if error := line.get("error"):
-            return f"{error['call']} failed with {error['name']}"
-    return ""
-
-
-def _plan(task: Task, plan: CopyTask | CudaError) -> CopyTask | CudaError:
-    """Only one program is known here."""
-    if task.program != "cuda_copy":
-        return CudaError("worker", "UNKNOWN_PROGRAM", 0, f"no program {task.program}")
-    return plan
+def _failed(task: Task, error: LanescopeError, started: float) -> TaskOutput:
+    """The answer of a task that never ran."""
+    return TaskOutput(task.id, (), started, time.time(), error=str(error), code=error.code)
 
 
 def _component(node: NodeId, within: str) -> ComponentId:

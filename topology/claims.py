@@ -48,9 +48,9 @@ class PartClaim:
 
     Facts by kind. gpu: bus_address, model, uuid, serial, minor, cluster_uuid, clique_id, numa, rank, memory_bytes,
     c2c_numa (the socket it hangs on by C2C). nvswitch: bus_address, tray. nic: bus_address, numa, node_guid, port_guid,
-    link_layer, rate_gbps, netdev, rail, state. bridge: bus_address. netswitch (a leaf, a spine, any network switch):
-    guid, title, lid, tier (`leaf`, `spine`). host: rack, rack_unit, hostname, domain (NVLink domain). numa: cpus,
-    memory_bytes, socket.
+    link_layer, rate_gbps, netdev, rail, state, spine (by which traffic to it goes). bridge: bus_address. netswitch (a
+    leaf, a spine, any network switch): guid, title, lid, tier (`leaf`, `spine`), routing (`adaptive`). host: rack,
+    rack_unit, hostname, domain (NVLink domain). numa: cpus, memory_bytes, socket.
     """
 
     part: ComponentId

@@ -294,6 +294,10 @@ class Fabric:
         named = ComponentId(spine) if isinstance(spine, str) and spine in self.graph else None
         return named if named is not None and self.kind_of(named) == "netswitch" else None
 
+    def spreads(self, leaf: str) -> bool:
+        """Whether a leaf is known to send over all its uplinks at once; fact `routing`: `adaptive`."""
+        return self.facts(leaf).get("routing") == "adaptive"
+
     def rack_of(self, node: str) -> str | None:
         """The rack a node stands in; None where nobody says."""
         rack = self.facts(ComponentId(node) / "host").get("rack")

@@ -10,18 +10,21 @@ import os
 import time
 
 import cuda
-import cuda_copy
 import edge_counters
+import mail
+import programs
 import watch
 
 DONE, FAILED, BROKEN, LATE = "done", "failed", "broken", "deadline"
+SPENT = "spent"  # the task went well, and its process can't take another
+LARGEST_MESSAGE = 16384  # bytes
 
 
 class Bench(object):
     """What a program finds when it runs: driver, devices and NVML of this process, a way to speak, the barrier."""
 
-    def __init__(self, orders):
-        self.orders = orders
+    def __init__(self, mail):
+        self.mail = mail
         self.end = 0.0  # by watch.moment()
         self.opened = None
         self.devices = {}
@@ -54,23 +57,42 @@ class Bench(object):
         while unsent:
             unsent = unsent[os.write(1, unsent) :]
 
+    def pass_barrier(self):
+        """Be ready for the round without waiting for it."""
+        self.emit(at="barrier")
+
     def barrier(self):
         """Wait until all tasks of the round are ready, so that their first windows start together."""
-        self.emit(at="barrier")
+        self.pass_barrier()
         watch.entering("barrier")
-        next(self.orders)
+        self.mail.order(self.heed)
 
+    def tell(self, **message):
+        """Send a message to the other tasks of this trial, on whatever nodes they run."""
+        size = len(json.dumps(message))
+        if size > LARGEST_MESSAGE:
+            raise cuda.Failed("tell", "BAD_TASK", text="a message of %d bytes" % size)
+        self.emit(tell=message)
 
-def orders_from(file):
-    """JSON lines of a file descriptor until its end."""
-    partial = b""
-    while True:
-        received = os.read(file, 65536)
-        if not received:
-            return
-        whole, newline, partial = (partial + received).rpartition(b"\n")
-        for line in (whole + newline).splitlines():
-            yield json.loads(line.decode())
+    def told(self):
+        """The next message of another task of this trial, waiting for it.
+
+        Raises Failed with name PARTNER when one of them failed, Deadline when nothing comes before the end."""
+        watch.entering("wait for the other tasks")
+        message = self.mail.message(self.end)
+        if message is None:
+            raise cuda.Deadline("wait for the other tasks", "NOT_TOLD", text="no word came from them in time")
+        self.part_with(mail.why_failed(message))
+        return message
+
+    def heed(self):
+        """Raise Failed with name PARTNER when another task of this trial has failed; never waits."""
+        self.part_with(self.mail.partner_failed())
+
+    def part_with(self, why):
+        """Give up where there is a reason to."""
+        if why:
+            raise cuda.Failed("wait for the other tasks", "PARTNER", text=why)
 
 
 def open_driver(arguments, bench):
@@ -103,16 +125,16 @@ def name_of(pid):
         return ""
 
 
-PROGRAMS = {"open_driver": open_driver, "find_processes": find_processes, "cuda_copy": cuda_copy.run}
+OWN = {"open_driver": open_driver, "find_processes": find_processes}
 
 
 def serve():
     """Run tasks as ordered. Never returns."""
-    bench = Bench(orders_from(0))
-    for order in bench.orders:
+    bench = Bench(mail.Mail(0))
+    while True:
+        order = bench.mail.order()
         if "program" in order and perform(order, bench) != DONE:
-            break
-    os._exit(0)
+            os._exit(0)
 
 
 def perform(order, bench):
@@ -121,7 +143,8 @@ def perform(order, bench):
     bench.end = order["end"]
     watch.entering("start of " + order["program"])
     try:
-        PROGRAMS[order["program"]](order["arguments"], bench)
+        run = OWN.get(order["program"]) or programs.entry(order["program"])
+        run(order["arguments"], bench)
     except cuda.Deadline as failure:
         status = LATE
         bench.emit(error=failure.report)

@@ -1,26 +1,29 @@
 """The children of the probe worker and the jobs they are given.
 
 A child is forked, holds the CUDA contexts of the GPUs it has used, and runs one job at a time. A child that fails, or
-that sits in a call past the deadline, is let go; a child that even KILL can't end is reported.
+that sits in a call past the deadline or after a partner of its job has failed, is let go; a child that even KILL can't
+end is reported.
 Runs on the node: Python 3.6+, standard library only.
 """
 
-import ctypes
 import json
 import os
 import select
 import signal
 
 import bench
+import mail
+import tree
 import watch
 
 GRACE = 1.0  # seconds past the deadline before a silent child is called hung: it may say more itself
 PATIENCE = 2.0  # seconds between TERM and KILL
 LAST_WAIT = 1.0  # seconds at the end for children to be gone
 START_WITHOUT = 0.4  # share of the deadline after which jobs start without those that are not ready
+PARTING = 0.7  # seconds a child has to end by itself once a partner of its job has failed
 LONGEST_LINE = 1 << 20
+MOST_UNREAD = 1 << 20  # bytes told to a child that does not listen
 MOST_STUCK = 8
-PR_SET_PDEATHSIG = 1
 
 
 class Job(object):
@@ -30,6 +33,7 @@ class Job(object):
         self.name, self.program, self.arguments = name, program, arguments
         self.began, self.end = watch.moment(), end
         self.waits = self.started = self.ended = False
+        self.partner_failed, self.part_at = "", None
         self.hear = None
 
     def say(self, **line):
@@ -44,14 +48,24 @@ class Child(object):
     def __init__(self, pid, orders, answers, page):
         self.pid, self.orders, self.answers, self.page = pid, orders, answers, page
         self.partial, self.gpus, self.job = b"", set(), None
+        self.unsent = b""
         self.kill_at = None
+        os.set_blocking(orders, False)  # a child at work does not read, and must not hold us up
 
     def order(self, **order):
-        """Send an order; a child that is gone is noticed by the end of its answers."""
-        try:
-            os.write(self.orders, json.dumps(order).encode() + b"\n")
-        except OSError:
-            pass
+        """Send an order, as far as the child takes it now; the rest goes with `send_rest`."""
+        self.unsent += json.dumps(order).encode() + b"\n"
+        self.send_rest()
+
+    def send_rest(self):
+        """Send what the child has not taken; one that is gone is noticed by the end of its answers."""
+        while self.unsent:
+            try:
+                self.unsent = self.unsent[os.write(self.orders, self.unsent) :]
+            except BlockingIOError:
+                return
+            except OSError:
+                self.unsent = b""
 
 
 class Crew(object):
@@ -84,6 +98,20 @@ class Crew(object):
             child.job, child.gpus = job, child.gpus | gpus
             child.order(program=job.program, arguments=job.arguments, end=job.end)
 
+    def tell(self, name, message):
+        """Pass on what another task tells the one of that name. -> whether there is such a job at work"""
+        child = next((child for child in self.children if child.job is not None and child.job.name == name), None)
+        if child is None:
+            return False
+        why = mail.why_failed(message)
+        if why and child.job.part_at is None:
+            child.job.partner_failed, child.job.part_at = why, watch.moment() + PARTING
+        if len(child.unsent) > MOST_UNREAD:
+            self.break_off(child, {"name": "TOLD_TOO_MUCH", "text": "it does not read what the others tell"}, "failed")
+        else:
+            child.order(told=message)
+        return True
+
     def fork(self):
         """Make a child."""
         page = watch.new_page()
@@ -103,14 +131,14 @@ class Crew(object):
 
     def become_child(self, order_end, answer_end, others, page):
         """In the child: die with the supervisor, hold none of its files, serve. Never returns."""
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        tree.die_with_parent(signal.SIGKILL)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(order_end, 0)
         os.dup2(answer_end, 1)
         os.dup2(nothing, 2)  # a child stuck in the kernel must not keep the channel open
-        held = [file for child in self.children + self.leaving for file in (child.orders, child.answers)]
+        held = [file for child in self.children for file in (child.orders, child.answers)]
         for file in set(held) | set(others) | set(self.private) | {order_end, answer_end, nothing}:
             os.close(file)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, set(signal.Signals))
@@ -171,31 +199,33 @@ class Crew(object):
         now = watch.moment()
         self.start_together()
         for child in list(self.children):
-            if child.job is not None and now > child.job.end + GRACE:
-                self.give_up(child, now)
+            child.send_rest()
+            job = child.job
+            if job is not None and now > job.end + GRACE:
+                report = dict(state_of(child.pid), name="HUNG", text="the call did not return")
+                self.break_off(child, report, "hung")
+            elif job is not None and job.part_at is not None and now > job.part_at:
+                self.break_off(child, {"name": "PARTNER", "text": job.partner_failed}, bench.FAILED)
         for child in list(self.leaving):
             if gone(child.pid):
                 self.leaving.remove(child)
             elif now > child.kill_at:
-                send(child.pid, signal.SIGKILL)
-
-    def give_up(self, child, now):
-        """Name the call a child is stuck in, and let it go."""
-        job, child.job = child.job, None
-        call = watch.written_on(child.page)
-        job.say(error=dict(state_of(child.pid), call=call, name="HUNG", code=0, text="the call did not return"))
-        job.say(end="hung", seconds=round(now - job.began, 6))
-        self.let_go(child)
+                tree.send(child.pid, signal.SIGKILL)
 
     def bury(self, child):
         """A child has closed its answers: it ended, or something ended it."""
+        if child.job is None:
+            self.let_go(child)
+        else:
+            self.break_off(child, {"name": "DIED", "text": "the process ended in this call"}, "died")
+
+    def break_off(self, child, report, how):
+        """End a child and its job, which says in which call it was."""
         job, child.job = child.job, None
+        job.say(error=dict(report, call=watch.written_on(child.page), code=0))
+        job.say(end=how, seconds=round(watch.moment() - job.began, 6))
         self.let_go(child)
-        if job is not None:
-            call = watch.written_on(child.page)
-            job.say(error={"call": call, "name": "DIED", "code": 0, "text": "the process ended in this call"})
-            job.say(end="died", seconds=round(watch.moment() - job.began, 6))
-            self.start_together()
+        self.start_together()
 
     def let_go(self, child):
         """Give a child no more work, and see that it ends."""
@@ -207,20 +237,20 @@ class Crew(object):
         child.orders = child.answers = -1
         child.kill_at = watch.moment() + PATIENCE
         self.leaving.append(child)
-        send(child.pid, signal.SIGTERM)
+        tree.send(child.pid, signal.SIGTERM)
 
     def end(self):
-        """End all children. -> pids of those that can't be ended, with their state"""
+        """End all children and what they left behind. -> pids of those that can't be ended, with their state"""
         for child in list(self.children):
             self.let_go(child)
         for number in (signal.SIGTERM, signal.SIGKILL):
             until = watch.moment() + LAST_WAIT
             for child in self.leaving:
-                send(child.pid, number)
+                tree.send(child.pid, number)
             while self.leaving and watch.moment() < until:
                 self.leaving = [child for child in self.leaving if not gone(child.pid)]
                 select.select([], [], [], 0.01)
-        return [dict(state_of(child.pid), pid=child.pid) for child in self.leaving]
+        return [dict(state_of(pid), pid=pid) for pid in tree.end_below(0.0, LAST_WAIT)]
 
 
 def gone(pid):
@@ -229,14 +259,6 @@ def gone(pid):
         return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:
         return True
-
-
-def send(pid, number):
-    """Signal a process that may be gone."""
-    try:
-        os.kill(pid, number)
-    except OSError:
-        pass
 
 
 def state_of(pid):

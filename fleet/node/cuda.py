@@ -30,9 +30,11 @@ SIGNATURES = {  # symbol: its parameters; all return CUresult
     "cuDeviceGetUuid_v2": "pi",
     "cuDeviceGetUuid": "pi",
     "cuDeviceCanAccessPeer": "pii",
+    "cuDeviceGetAttribute": "pii",
     "cuDevicePrimaryCtxRetain": "pi",
     "cuCtxSetCurrent": "p",
     "cuCtxEnablePeerAccess": "pI",
+    "cuMemGetInfo_v2": "pp",
     "cuMemAlloc_v2": "ps",
     "cuMemFree_v2": "d",
     "cuMemHostAlloc": "psI",
@@ -40,18 +42,26 @@ SIGNATURES = {  # symbol: its parameters; all return CUresult
     "cuMemcpyHtoDAsync_v2": "dpsp",
     "cuMemcpyDtoHAsync_v2": "pdsp",
     "cuMemcpyPeerAsync": "dpdpsp",
+    "cuMemsetD32Async": "dIsp",
     "cuStreamCreate": "pI",
+    "cuStreamWaitEvent": "ppI",
     "cuStreamDestroy_v2": "p",
     "cuEventCreate": "pI",
     "cuEventRecord": "pp",
     "cuEventQuery": "p",
     "cuEventElapsedTime": "ppp",
     "cuEventDestroy_v2": "p",
+    "cuModuleLoadDataEx": "ppIpp",
+    "cuModuleGetFunction": "ppc",
+    "cuModuleUnload": "p",
+    "cuLaunchKernel": "pIIIIIIIppp",
 }
-NOT_READY = 600
+OUT_OF_MEMORY, NOT_READY = 2, 600
 PEER_ACCESS_ALREADY_ENABLED = 704
 PORTABLE = 1  # CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
+MULTIPROCESSORS = 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+ERROR_LOG, ERROR_LOG_BYTES = 5, 6  # CU_JIT_ERROR_LOG_BUFFER and its size
 POLL_FIRST, POLL_LONGEST = 2e-5, 5e-4
 
 
@@ -159,6 +169,19 @@ class Device(object):
         digits = bytes(bytearray(raw)).hex()
         return "GPU-" + "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
+    def multiprocessors(self):
+        """How many it has."""
+        number = ctypes.c_int()
+        self.driver.cuDeviceGetAttribute(ctypes.byref(number), MULTIPROCESSORS, self.number)
+        return number.value
+
+    def memory(self):
+        """Bytes of its memory that are free, and all that it has."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.use()
+        self.driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
+        return free.value, total.value
+
     def reaches(self, peer):
         """True when this GPU can address the memory of `peer` directly."""
         answer = ctypes.c_int()
@@ -225,6 +248,54 @@ class Scratch(object):
         self.undo.append(lambda: self.driver.cuEventDestroy_v2(event))
         return event
 
+    def kernels(self, device, text):
+        """The kernels of a PTX text, translated for `device`."""
+        module, log = ctypes.c_void_p(), ctypes.create_string_buffer(2048)
+        options = (ctypes.c_int * 2)(ERROR_LOG, ERROR_LOG_BYTES)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), len(log))  # a size stands in a pointer's place
+        device.use()
+        try:
+            self.driver.cuModuleLoadDataEx(ctypes.byref(module), text.encode(), 2, options, values)
+        except Failed as failure:
+            failure.report["text"] += ": " + log.value.decode("utf-8", "replace")[:150]
+            raise
+        self.undo.append(lambda: (device.use(), self.driver.cuModuleUnload(module)))
+        return Kernels(self.driver, device, module)
+
+
+class Kernels(object):
+    """The entry points of one module."""
+
+    def __init__(self, driver, device, module):
+        self.driver, self.device, self.module = driver, device, module
+        self.functions = {}
+
+    def launch(self, name, stream, blocks, threads, values):
+        """Enqueue a kernel; `values` are its parameters as ctypes numbers of their exact sizes."""
+        self.device.use()
+        if name not in self.functions:
+            function = ctypes.c_void_p()
+            self.driver.cuModuleGetFunction(ctypes.byref(function), self.module, name.encode())
+            self.functions[name] = function
+        places = (ctypes.c_void_p * len(values))(*[ctypes.addressof(value) for value in values])
+        self.driver.cuLaunchKernel(self.functions[name], blocks, 1, 1, threads, 1, 1, 0, stream, places, None)
+
+
+class Stopwatch(object):
+    """Two events around what is enqueued on a stream of one device."""
+
+    def __init__(self, scratch, device, stream, end):
+        self.driver, self.stream, self.end = scratch.driver, stream, end
+        self.before, self.after = scratch.event(device), scratch.event(device)
+
+    def time(self, what, issue):
+        """Enqueue by calling `issue`, and wait until it is done. -> milliseconds"""
+        self.driver.cuEventRecord(self.before, self.stream)
+        issue()
+        self.driver.cuEventRecord(self.after, self.stream)
+        wait_for(self.driver, self.after, self.end, what)
+        return milliseconds(self.driver, self.before, self.after)
+
 
 def is_over(driver, event, what):
     """Whether the work before `event` has completed; raises Failed when it failed."""
@@ -235,12 +306,16 @@ def is_over(driver, event, what):
     return result == 0
 
 
-def wait_for(driver, event, end, what):
-    """Poll until `event` is over and never block: a copy that never completes must leave us able to say so."""
+def wait_for(driver, event, end, what, meanwhile=None):
+    """Poll until `event` is over and never block: a copy that never completes must leave us able to say so.
+
+    `meanwhile` is called between two looks."""
     nap = POLL_FIRST
     while not is_over(driver, event, what):
         if watch.moment() > end:
             raise Deadline(what, "DEADLINE", text="enqueued, not completed")
+        if meanwhile is not None:
+            meanwhile()
         time.sleep(nap)
         nap = min(nap * 1.5, POLL_LONGEST)
 

@@ -2,21 +2,22 @@
 
 Lines: head, warm, one `w` a window, counters, foot. A window is event, M copies, event on one stream; two windows are
 queued ahead, so that the copy engine never waits for Python. `late` says when it did: such a window measures us.
+`bidir` copies both ways at once on two streams that begin each window together; its rate is the sum, `each` has both.
 Runs on the node: Python 3.6+, standard library only.
 """
 
-import re
 import time
 
 import cuda
 import edge_counters
 import placement
 
-DEVICES = {"h2d": 1, "d2h": 1, "p2p": 2}  # operation: how many GPUs it takes
+FLOWS = {"h2d": ("h2d",), "d2h": ("d2h",), "bidir": ("h2d", "d2h"), "p2p": ("p2p",)}
+DEVICES = {"h2d": 1, "d2h": 1, "bidir": 1, "p2p": 2}  # operation: how many GPUs it takes
 AHEAD = 2
 MOST_COPIES = 512  # a window; the driver's queue holds about 1024 operations
 SHORTEST_COPY_MS = 1e-3
-BUS = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$")
+BUS = placement.BUS
 
 
 class Plan(object):
@@ -24,15 +25,23 @@ class Plan(object):
 
     def __init__(self, arguments):
         self.op = arguments.get("op")
-        self.gpus = arguments.get("gpus")
-        if self.op not in DEVICES or not isinstance(self.gpus, list) or len(self.gpus) != DEVICES[self.op]:
-            raise cuda.Failed("arguments", "BAD_TASK", text="op and gpus do not fit each other")
-        if not all(isinstance(bus, str) and BUS.match(bus) for bus in self.gpus):
-            raise cuda.Failed("arguments", "BAD_TASK", text="gpus are PCI bus addresses")
+        if not isinstance(self.op, str) or self.op not in DEVICES:
+            raise cuda.Failed("arguments", "BAD_TASK", text="there is no such op")
+        self.gpus = buses(arguments, DEVICES[self.op])
         self.windows = int(number(arguments, "windows", 16, 1, 1024))
         self.window_ms = number(arguments, "window_ms", 30.0, 0.1, 1000.0)
         self.warm_ms = number(arguments, "warm_ms", 40.0, 0.0, 1000.0)
         self.bytes = int(number(arguments, "bytes", 64 << 20, 4096, 1 << 30))
+
+
+def buses(arguments, count):
+    """The PCI bus addresses of so many GPUs."""
+    found = arguments.get("gpus")
+    if not isinstance(found, list) or len(found) != count:
+        raise cuda.Failed("arguments", "BAD_TASK", text="op and gpus do not fit each other")
+    if not all(isinstance(bus, str) and BUS.match(bus) for bus in found):
+        raise cuda.Failed("arguments", "BAD_TASK", text="gpus are PCI bus addresses")
+    return found
 
 
 def number(arguments, name, default, least, most):
@@ -43,25 +52,35 @@ def number(arguments, name, default, least, most):
     return value
 
 
-class Copy(object):
+class Flow(object):
     """One copy of the plan's bytes on a stream of the first GPU, ready to be enqueued again and again."""
 
-    def __init__(self, plan, devices, scratch):
-        self.driver, self.what = scratch.driver, plan.op
+    def __init__(self, op, plan, devices, scratch):
+        self.driver, self.op = scratch.driver, op
         self.device = devices[0]
         self.stream = scratch.stream(self.device)
-        if plan.op == "p2p":
+        if op == "p2p":
             self.issue, self.path = peer_copy(devices, plan.bytes, self.stream, scratch)
         else:
-            self.issue, self.path = host_copy(plan.op, devices[0], plan.bytes, self.stream, scratch)
+            self.issue, self.path = host_copy(op, devices[0], plan.bytes, self.stream, scratch)
         self.device.use()
 
-    def enqueue(self, before, copies, after):
-        """`copies` copies between two events."""
-        self.driver.cuEventRecord(before, self.stream)
+    def enqueue(self, edges, copies, behind=()):
+        """`copies` copies between two events, not before those of `behind` are over."""
+        for event in behind:
+            self.driver.cuStreamWaitEvent(self.stream, event, 0)
+        self.driver.cuEventRecord(edges[0], self.stream)
         for _ in range(copies):
             self.issue()
-        self.driver.cuEventRecord(after, self.stream)
+        self.driver.cuEventRecord(edges[1], self.stream)
+
+    def edges(self, scratch):
+        """Events for the beginning and the end of a window."""
+        return scratch.event(self.device), scratch.event(self.device)
+
+    def milliseconds(self, edges):
+        """How long the copies between two events took."""
+        return cuda.milliseconds(self.driver, *edges)
 
 
 def host_copy(op, device, size, stream, scratch):
@@ -95,7 +114,7 @@ def run(arguments, bench):
     devices = [bench.device(bus) for bus in plan.gpus]
     place = placement.run_beside(plan.gpus[0])
     with cuda.Scratch(driver) as scratch:
-        copy = Copy(plan, devices, scratch)
+        flows = [Flow(op, plan, devices, scratch) for op in FLOWS[plan.op]]
         bench.emit(
             head={
                 "op": plan.op,
@@ -104,14 +123,14 @@ def run(arguments, bench):
                 "driver": driver.version(),
                 "devices": [device.facts() for device in devices],
                 "place": place,
-                "path": copy.path,
+                "path": flows[0].path,
                 "start_s": round(time.monotonic() - began, 3),
             }
         )
         before = counters(bench, plan)  # the warm-up is load as well
-        copies = warm_up(copy, plan, bench, scratch)
+        copies = warm_up(flows, plan, bench, scratch)
         bench.barrier()
-        foot = measure(copy, copies, plan, bench, scratch)
+        foot = measure(flows, copies, plan, bench, scratch)
         after = counters(bench, plan)
         if before and after:
             bench.emit(counters=edge_counters.moved(before, after))
@@ -133,20 +152,23 @@ def counters(bench, plan):
     return found
 
 
-def warm_up(copy, plan, bench, scratch):
-    """Wake clocks and links with copies that nobody reports. -> copies that fill a window"""
-    before, after = scratch.event(copy.device), scratch.event(copy.device)
+def warm_up(flows, plan, bench, scratch):
+    """Wake clocks and links with copies that nobody reports. -> for each flow the copies that fill a window"""
+    edges = [flow.edges(scratch) for flow in flows]
 
     def milliseconds_of_one(copies):
-        copy.enqueue(before, copies, after)
-        cuda.wait_for(copy.driver, after, bench.end, copy.what + " warm-up")
-        return max(cuda.milliseconds(copy.driver, before, after) / copies, SHORTEST_COPY_MS)
+        for flow, ends, count in zip(flows, edges, copies):  # noqa: B905
+            flow.enqueue(ends, count)
+        for flow, ends in zip(flows, edges):  # noqa: B905
+            cuda.wait_for(flow.driver, ends[1], bench.end, flow.op + " warm-up")
+        taken = zip(flows, edges, copies)  # noqa: B905
+        return [max(flow.milliseconds(ends) / count, SHORTEST_COPY_MS) for flow, ends, count in taken]
 
-    milliseconds_of_one(1)
-    one = milliseconds_of_one(2)
-    one = milliseconds_of_one(at_most(plan.warm_ms / one))
-    copies = at_most(plan.window_ms / one)
-    bench.emit(warm={"copies_per_window": copies, "copy_ms": round(one, 4)})
+    milliseconds_of_one([1] * len(flows))
+    ones = milliseconds_of_one([2] * len(flows))
+    ones = milliseconds_of_one([at_most(plan.warm_ms / one) for one in ones])
+    copies = [at_most(plan.window_ms / one) for one in ones]
+    bench.emit(warm={"copies_per_window": sum(copies), "copy_ms": round(sum(ones) / len(ones), 4)})
     return copies
 
 
@@ -155,32 +177,52 @@ def at_most(copies):
     return max(1, min(MOST_COPIES, int(round(copies))))
 
 
-def measure(copy, copies, plan, bench, scratch):
+def measure(flows, copies, plan, bench, scratch):
     """Time the windows and emit a line for each. -> the foot: what they say together"""
-    driver = copy.driver
-    edges = [(scratch.event(copy.device), scratch.event(copy.device)) for _ in range(plan.windows)]
-    late, rates, links = set(), [], set()
+    driver, host_link = flows[0].driver, placement.LinkWatch(plan.gpus[0]) if plan.op != "p2p" else None
+    edges = [[flow.edges(scratch) for flow in flows] for _ in range(plan.windows)]
+    late, rates = set(), []
     began = time.monotonic()
     for turn in range(plan.windows + AHEAD):
         if turn < plan.windows:
-            if turn and cuda.is_over(driver, edges[turn - 1][1], copy.what):
+            if turn and all(cuda.is_over(driver, end, plan.op) for _, end in edges[turn - 1]):
                 late.add(turn)  # the engine ran dry before we came
-            copy.enqueue(edges[turn][0], copies, edges[turn][1])
+            enqueue_together(flows, copies, edges, turn)
         window = turn - AHEAD
         if window >= 0:
-            cuda.wait_for(driver, edges[window][1], bench.end, "%s window %d" % (copy.what, window))
-            line = timing(driver, edges, window)
-            rates.append(copies * plan.bytes / line["ms"] * 1e-6)
+            await_window(edges[window], window, plan, bench, driver, host_link)
+            line = timing(driver, [each[0] for each in edges], window)
+            each = [
+                count * plan.bytes / flow.milliseconds(ends) * 1e-6
+                for flow, ends, count in zip(flows, edges[window], copies)  # noqa: B905
+            ]
+            rates.append(sum(each))
+            if len(flows) > 1:
+                line["each"] = {flow.op: round(rate, 3) for flow, rate in zip(flows, each)}  # noqa: B905
             bench.emit(gbps=round(rates[-1], 3), **dict(line, late=1) if window in late else line)
-            if plan.op != "p2p":
-                links.add(placement.link(plan.gpus[0]))
     foot = summary(rates)
     foot["late"] = len(late)
-    foot["events_ms"] = round(cuda.milliseconds(driver, edges[0][0], edges[-1][1]), 3)
+    foot["events_ms"] = round(cuda.milliseconds(driver, edges[0][0][0], edges[-1][0][1]), 3)
     foot["host_ms"] = round((time.monotonic() - began) * 1e3, 3)
-    if links:
-        foot["link"] = {"bus": plan.gpus[0], "during": sorted(links - {""})}
+    foot.update(host_link.report() if host_link else {})
     return foot
+
+
+def enqueue_together(flows, copies, edges, turn):
+    """One window of all flows. None begins before the others have ended theirs of the window before, so that no window
+    has one direction to itself."""
+    for number, flow in enumerate(flows):
+        others = [end for other, (_, end) in enumerate(edges[turn - 1]) if other != number] if turn else []
+        flow.enqueue(edges[turn][number], copies[number], others)
+
+
+def await_window(edges, window, plan, bench, driver, host_link):
+    """Wait until a window is over in all flows, and look at the PCIe links meanwhile: at least once."""
+    for _, end in edges:
+        meanwhile = host_link.look_now_and_then if host_link else None
+        cuda.wait_for(driver, end, bench.end, "%s window %d" % (plan.op, window), meanwhile)
+    if host_link:
+        host_link.look()
 
 
 def timing(driver, edges, window):

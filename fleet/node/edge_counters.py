@@ -15,6 +15,9 @@ LANE_FIELDS = (  # NVML_FI_DEV_NVLINK_ERROR_DL_*; scopeId is the link
     (163, "crc_errors"),
 )
 INSUFFICIENT_SIZE = 7
+ECC_KINDS = ((0, "ecc_corrected"), (1, "ecc_uncorrected"))  # nvmlMemoryErrorType_t
+VOLATILE = 0  # nvmlEccCounterType_t: since the driver was loaded
+REMAPPED = ("remapped_correctable", "remapped_uncorrectable", "remap_pending", "remap_failure")
 
 
 class Value(ctypes.Union):
@@ -116,6 +119,32 @@ class Nvml(object):
         count = ctypes.c_uint()
         self.call("nvmlDeviceGetPcieReplayCounter", self.handle(bus), ctypes.byref(count))
         return {(bus, None, "replays"): count.value}
+
+    def memory_errors(self, bus):
+        """ECC errors and replaced rows of a GPU's memory. -> {(bus, None, name): count}; what it lacks is absent"""
+        found = {}
+        for kind, name in ECC_KINDS:
+            count = ctypes.c_ulonglong()
+            arguments = (ctypes.c_int(kind), ctypes.c_int(VOLATILE), ctypes.byref(count))
+            if self.answers("nvmlDeviceGetTotalEccErrors", bus, *arguments):
+                found[bus, None, name] = count.value
+        rows = [ctypes.c_uint() for _ in REMAPPED]
+        if self.answers("nvmlDeviceGetRemappedRows", bus, *[ctypes.byref(row) for row in rows]):
+            found.update({(bus, None, name): row.value for name, row in zip(REMAPPED, rows)})  # noqa: B905
+        return found
+
+    def answers(self, symbol, bus, *arguments):
+        """Ask a GPU something. -> whether it answered; it may lack what was asked for"""
+        try:
+            self.call(symbol, self.handle(bus), *arguments)
+        except Missing:
+            return False
+        return True
+
+    def number(self, symbol, bus, *arguments):
+        """A number that an entry point gives by its last argument; None where the GPU does not answer."""
+        value = ctypes.c_ulonglong()  # whole, where the library writes the lower half only
+        return value.value if self.answers(symbol, bus, *(arguments + (ctypes.byref(value),))) else None
 
     def compute_processes(self, bus):
         """Pids of the processes with a compute context on a GPU."""

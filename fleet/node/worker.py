@@ -1,10 +1,11 @@
 """The warm probe worker of a node: a supervisor that never touches CUDA, and children that hold contexts and run tasks.
 
 It holds the node's lock while it lives. Orders come as JSON lines on stdin: `{"run": [{"id", "program", "arguments"}],
-"deadline": seconds, "force": bool}`, `{"keep": 1}` every few seconds, `{"quit": 1}`. It answers `busy` or `ready`
-first, then for each run `computing` (and no tasks) or the lines of the tasks, each with its `task`, and `over` at the
-end. End of input, a lease without orders, or a signal end it and every child. A call that does not return is named at
-the deadline. Runs on the node: Python 3.6+, standard library only.
+"deadline": seconds, "force": bool}`, `{"told": {"task", "message"}}` for a task of the run, `{"keep": 1}` every few
+seconds, `{"quit": 1}`. It answers `busy` or `ready` first, then for each run `computing` (and no tasks) or the lines of
+the tasks, each with its `task` (`tell` among them: what the task tells its partners), and `over` at the end. End of
+input, a lease without orders, or a signal end it and every child. A call that does not return is named at the deadline.
+Runs on the node: Python 3.6+, standard library only.
 """
 
 import errno
@@ -17,13 +18,15 @@ import struct
 
 import bench
 import crew
+import programs
+import tree
 import watch
 
 LOCK = "\0lanescope-probe"  # abstract: gone with the process, nothing left behind
 LEASE = 6.0  # seconds without an order
 LAUNCH_LIMIT, CHECK_LIMIT = 20.0, 5.0
 LONGEST_ORDER = 1 << 20
-PUBLIC = ("cuda_copy",)
+MOST_EARLY = 256  # messages kept for tasks that have not begun
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM)
 
 
@@ -84,6 +87,7 @@ class Supervisor(object):
         self.lock = lock
         self.crew = crew.Crew([lock.fileno()])
         self.partial, self.orders = b"", []
+        self.early = []  # (task, message) for tasks that have not begun
 
     def serve(self):
         """Run orders until something ends us; raises Ended."""
@@ -107,6 +111,8 @@ class Supervisor(object):
         if order.get("force"):
             return True
         gpus = sorted({bus for task in order["run"] for bus in task["arguments"].get("gpus", [])})
+        if not gpus:
+            return True
         said = self.ask("find_processes", {"gpus": gpus, "ours": self.crew.pids()}, CHECK_LIMIT)
         for answer in ("computing", "unchecked", "error"):
             if answer in said:
@@ -123,14 +129,23 @@ class Supervisor(object):
         return said
 
     def run(self, order):
-        """Run the tasks of an order at once."""
+        """Run the tasks of an order at once; one whose program is not here is refused."""
         end = watch.moment() + float(order["deadline"])
-        jobs = [crew.Job(task["id"], task["program"], task["arguments"], end) for task in order["run"]]
+        known = [task for task in order["run"] if task["program"] in programs.NAMES]
+        for task in order["run"]:
+            if task not in known:
+                report = {"call": "start", "name": "NO_PROGRAM", "code": 0, "text": str(task["program"])[:64]}
+                say(task=task["id"], error=report)
+                say(task=task["id"], end="refused", seconds=0.0)
+        jobs = [crew.Job(task["id"], task["program"], task["arguments"], end) for task in known]
         self.finish(jobs, lambda job, line: say(task=job.name, **line))
 
     def finish(self, jobs, hear):
         """Deal jobs to children and wait until all have ended, whatever becomes of the children."""
         self.crew.deal(jobs, hear)
+        early, self.early = self.early, []
+        for name, message in early:
+            self.tell(name, message)
         while not all(job.ended for job in jobs):
             self.step()
 
@@ -172,10 +187,15 @@ class Supervisor(object):
         if "keep" in order:
             say(kept=order["keep"])
         if "run" in order:
-            unknown = [task["program"] for task in order["run"] if task["program"] not in PUBLIC]
-            if unknown:
-                raise Ended("no program " + unknown[0])
             self.orders.append(order)
+            self.early = []
+        if "told" in order:
+            self.tell(order["told"]["task"], order["told"]["message"])
+
+    def tell(self, name, message):
+        """Pass a message to a task, or keep it for one that is still to begin."""
+        if not self.crew.tell(name, message) and len(self.early) < MOST_EARLY:
+            self.early.append((name, message))
 
     def renew(self):
         """Begin the lease anew. An alarm, so that it holds even while we are stuck in a write nobody reads."""
@@ -194,6 +214,7 @@ def main():
     for each in SIGNALS:
         signal.signal(each, stop)
     supervisor = None
+    tree.adopt()
     try:
         supervisor = Supervisor(take_lock())
         supervisor.serve()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ...incident.ids import ComponentId, NodeId
 from ...topology.compiled import Arrays
 from ...topology.fabric import Fabric, natural
+from ...topology.routes import uplink_between
 from ..probe import Aim, Probe, Targets
 from .parts import Bools, Floats, Ints, Parts
 from .path_table import PathTable, ProbePath
@@ -52,6 +53,7 @@ def compile_parts(fabric: Fabric, nodes: Sequence[NodeId], probes: Iterable[Prob
         column=column,
         group=group,
         counted=_counted(fabric, [*within, *across], index),
+        twin=_twins(fabric, components, index),
         columns=len(first),
         groups=int(group.max()) + 1 if len(group) else 0,
         column_share=rows.largest_share(column, shares, len(first)),
@@ -201,7 +203,7 @@ class _PathMaker:
         """Parts of a target whose counters a trial aimed at it reads."""
         found = self._counted.get((probe.name, target))
         if found is None:
-            read = [self.index[part] for part in probe.counted(self.ways.fabric, (target,)) if part in self.index]
+            read = [self.index[part] for part in _read(probe, self.ways.fabric, target) if part in self.index]
             found = self._counted[probe.name, target] = np.array(read, dtype=np.int64)
         return found
 
@@ -242,9 +244,12 @@ def _across(probe: Probe, ways: Ways, nodes: Sequence[NodeId]) -> Iterator[Targe
 
 
 def ends_of(probe: Probe, ways: Ways, nodes: Sequence[NodeId]) -> tuple[ComponentId, ...]:
-    """The ends that a probe across nodes can pair: those of which it is told by which NIC they leave."""
+    """The ends that a probe across nodes can pair: those of which it is told by which NIC they leave and to which leaf.
+
+    Where nobody tells the network, trials at once would share cables unknown to us, and slow each other."""
     found = (target for node in nodes for (target,) in probe.targets(ways.fabric, node))
-    return tuple(end for end in found if ways.compiled.out(end) is not None)
+    outs = ((end, ways.compiled.out(end)) for end in found)
+    return tuple(end for end, out in outs if out is not None and out.leaf is not None)
 
 
 def _counted(fabric: Fabric, sample: Sequence[_Aimed], index: dict[ComponentId, int]) -> Bools:
@@ -255,9 +260,27 @@ def _counted(fabric: Fabric, sample: Sequence[_Aimed], index: dict[ComponentId, 
         for target in aimed.targets:
             if (aimed.probe.name, target) not in asked:
                 asked.add((aimed.probe.name, target))
-                read = aimed.probe.counted(fabric, (target,))
+                read = _read(aimed.probe, fabric, target)
                 counted[[index[part] for part in read if part in index]] = True
     return counted
+
+
+def _read(probe: Probe, fabric: Fabric, target: ComponentId) -> Iterator[ComponentId]:
+    """Parts of which the counters read at a trial's edges tell: those that have them, and the cable of a NIC."""
+    for part in probe.counted(fabric, (target,)):
+        yield part
+        cable = fabric.cable_of(part) if part.kind == "nic" else None
+        if cable is not None:
+            yield cable
+
+
+def _twins(fabric: Fabric, components: Sequence[ComponentId], index: dict[ComponentId, int]) -> Ints:
+    twin = np.arange(len(components))
+    for at, part in enumerate(components):
+        cable = fabric.cable_of(part) if fabric.kind_of(part) == "nic" else None
+        if cable in index:
+            twin[at], twin[index[cable]] = index[cable], at
+    return twin
 
 
 def _numbered(keys: npt.NDArray[np.generic]) -> Ints:
@@ -275,4 +298,10 @@ def _untestable(fabric: Fabric, nodes: Sequence[NodeId], index: dict[ComponentId
         for device in (*fabric.gpus(node), *fabric.nics(node)):
             parts += [device, device / "pcie", *fabric.lanes(device)]
         parts += [*fabric.nvswitches(node), *fabric.bridges(node)]
+    leaves = {leaf for node in nodes for nic in fabric.nics(node) if (leaf := fabric.leaf_of(nic)) is not None}
+    for leaf in leaves if len(nodes) > 1 else ():
+        parts += [
+            leaf,
+            *(part for spine in fabric.uplinks(leaf) for part in (spine, uplink_between(fabric, leaf, spine))),
+        ]
     return tuple(sorted({part for part in parts if part not in index}, key=natural))

@@ -151,11 +151,12 @@ def _columns(parts: Parts, group: int) -> Ints:
 
 
 def _spokesman(parts: Parts, belief: Belief, group: int) -> tuple[int, float]:
-    """The part that stands for a group, and its share of the group's probability."""
+    """The part that stands for a group, and its share of the group's probability, with that of its twin."""
     members = parts.members(group)
     weights = belief.part[members]
     at = int(np.flatnonzero(weights >= EARLIER_FROM * weights.max())[0])
-    return int(members[at]), float(weights[at] / weights.sum())
+    mine = weights[(members == members[at]) | (members == parts.twin[members[at]])].sum()
+    return int(members[at]), float(mine / weights.sum())
 
 
 def _counters_could_tell(grounds: Grounds, belief: Belief, group: int) -> bool:

@@ -103,7 +103,9 @@ class Counters:
         for move in ended.moves:
             part = self.parts.index.get(move.component)
             if part is not None:
-                by_name.setdefault(move.counter, []).append((part, move))
+                twin = int(self.parts.twin[part])
+                told = (part,) if twin == part else (part, twin)
+                by_name.setdefault(move.counter, []).extend((each, move) for each in told)
         read: set[int] = set()
         struck: set[int] = set()
         for name, moves in by_name.items():

@@ -59,9 +59,10 @@ class Epochs:
         self._kinds = np.zeros(parts.columns, dtype=np.int64)
         self._kinds[parts.column[::-1]] = parts.kind[::-1]
 
-    def add(self, heard: Heard, seconds: float, crowded: float) -> None:
+    def add(self, heard: Heard, seconds: float, crowded: float, alone: Ints) -> None:
         """Take in what trials of one round say, that began at so many probing seconds.
 
+        `alone` [rows, M]: 1 where the trial speaks for itself, 0 where it is spoken for together with others.
         `crowded`: in which share of epochs others slow a path that they use too."""
         most = round(-math.log(crowded) * NAT)
         epoch = int(seconds // EPOCH)
@@ -69,17 +70,21 @@ class Epochs:
             self._close()
             self._epoch = epoch
         modes = len(MODES)
-        own = heard.said[heard.trial, heard.share]
-        crowded = self._small[heard.share] & heard.is_shared[:, None]
-        self._sum[:, :modes] += self._added(heard.column, np.where(crowded, 0, own))
+        own = heard.said[heard.trial, heard.share] * alone
+        small = self._small[heard.share] & heard.is_shared[:, None]
+        self._sum[:, :modes] += self._added(heard.column, np.where(small, 0, own))
         gated = heard.share > 0
-        self._sum[:, modes:] += self._added(heard.column[gated], heard.said[heard.trial[gated], 0])
-        if crowded.any():
-            self._open[:, :modes] += self._added(heard.column, np.where(crowded, own, 0))
-            worst = np.where(crowded, np.minimum(own, most), 0)
+        self._sum[:, modes:] += self._added(heard.column[gated], (heard.said[heard.trial, 0] * alone)[gated])
+        if small.any():
+            self._open[:, :modes] += self._added(heard.column, np.where(small, own, 0))
+            worst = np.where(small, np.minimum(own, most), 0)
             flat = (heard.column[:, None] * (2 * modes) + np.arange(modes)).ravel()
             np.maximum.at(self._worst.reshape(-1), flat, worst.ravel())
         self._heard[heard.column[heard.is_shared]] = True
+
+    def add_together(self, columns: Ints, said: Ints) -> None:
+        """Take in what several trials of a round say together, [columns, 2 M]."""
+        self._sum[columns] += said
 
     @property
     def spent(self) -> Bools:

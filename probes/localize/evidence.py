@@ -16,6 +16,7 @@ from .noise import Calibration, Seen, recalibrate, run_of
 from .parts import Bools, Ints, Parts, ProbePath
 from .settings import MODES, Settings
 from .shapes import Shapes, against_own_level, shapes_of
+from .together import Together, together
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,6 +28,7 @@ STALE = 0.25
 """Noises by which a baseline may move before all trials are read again."""
 FAILED: Ints = np.full(16, round(math.log(0.04) * NAT))
 """x of a transfer that failed: windows as of a part that is all but gone."""
+LASTING_TWICE: Bools = np.tile(LASTING, 2)
 AT_ONCE = 4096
 """Trials heard at once: what their windows say takes 2 kB a trial and share code."""
 
@@ -63,6 +65,10 @@ class BandwidthEvidence:
         self.x: list[Ints] = []
         """log(measured / expected) of every observation's windows, micro-units."""
         self.shapes = Shapes.none()
+        self._bins: list[Ints] = []
+        """Bins of every observation's windows against its own level."""
+        self._common: dict[tuple[int, int], Ints] = {}
+        """Observation and column -> [2 M] its share of what it said together with others of its round."""
         self.said: list[Ints] = []
         """[S, M] of every observation: what it says to a column of each share, micro-nats."""
         self.ratios = np.zeros((parts.columns, 2 * len(MODES)))
@@ -150,7 +156,9 @@ class BandwidthEvidence:
         path = self.observations[at].path
         share = int(path.shares[np.flatnonzero(path.columns == column)[0]])
         gate = self.said[at][0] if share else np.zeros(len(MODES), dtype=np.int64)
-        return np.concatenate([self.said[at][share], gate]) / NAT
+        said: Floats = np.concatenate([self.said[at][share], gate]) / NAT
+        common = self._common.get((at, column))
+        return said if common is None else np.where(LASTING_TWICE, said, common)
 
     def _expected(self, path: int) -> int:
         return self.baselines.expected[path]
@@ -187,19 +195,24 @@ class BandwidthEvidence:
         ratios, run, noise = self.tables.ratios, self.calibration.run, self.calibration.noise
         said = np.empty((len(trials), *ratios.shape[:2]), dtype=np.int64)
         looks = Shapes(*np.empty((6, len(trials))))
+        bins: list[Ints] = [np.array([], dtype=np.int64)] * len(trials)
         for places, x in _by_length(trials):
             steady = against_own_level(x / NAT, OWN_LEVEL)
-            for modes, windows in ((LASTING, bins_of(x)), (~LASTING, bins_of(micro(steady)))):
+            moving = bins_of(micro(steady))
+            for place, row in zip(places, moving, strict=True):
+                bins[place] = row
+            for modes, windows in ((LASTING, bins_of(x)), (~LASTING, moving)):
                 heard = strike(ratios[:, modes][:, :, windows], run)
                 said[np.ix_(*map(np.array, (places, range(len(ratios)), np.flatnonzero(modes))))] = np.moveaxis(
                     heard, -1, 0
                 )
             looks.put(places, shapes_of(x / NAT, steady, BAD * noise, -5.0 * noise))
         self.said += list(said)
+        self._bins += bins
         self.shapes.extend(looks)
 
     def _read_again(self) -> None:
-        self.x, self.said, self.shapes, self._used = [], [], Shapes.none(), {}
+        self.x, self.said, self._bins, self.shapes, self._used = [], [], [], Shapes.none(), {}
         self._epochs = Epochs(self._parts)
         self._read(0)
 
@@ -211,10 +224,22 @@ class BandwidthEvidence:
             seen = [self.observations[at].path for at in trials]
             said = np.stack([self.said[at] for at in trials])
             rows = flat([p.columns for p in seen], [p.shares for p in seen], [p.is_shared for p in seen], said)
-            self._epochs.add(rows, seconds, self.calibration.crowded)
+            common, several = together(rows, [self._bins[at] for at in trials], self.tables, self.calibration.run)
+            self._epochs.add(rows, seconds, self.calibration.crowded, np.where(several[:, None], LASTING, 1))
+            self._epochs.add_together(common.columns, common.said)
+            self._remember(trials, common)
         total = self._epochs.total()
         self.ratios = total / NAT
         self.harmless = self._epochs.harmless(total)
+
+    def _remember(self, trials: Sequence[int], common: Together) -> None:
+        """Deal what trials said together to a column out to them evenly."""
+        shares = common.said / (common.counts[:, None] * NAT)
+        place = {column: at for at, column in enumerate(common.columns.tolist())}
+        for at in trials:
+            for column in self.observations[at].path.columns.tolist():
+                if column in place:
+                    self._common[at, column] = shares[place[column]]
 
     def _not_heard(self) -> set[int]:
         return {

@@ -11,6 +11,7 @@ from ...incident.findings import Verdict, confidence_of
 from ...incident.ids import ComponentId
 from .account import Account, Books
 from .bounds import interval
+from .compile import kind_in
 from .conviction import Conviction
 from .posterior import Belief, Grounds
 from .settings import MODES
@@ -23,14 +24,15 @@ def verdict_of(found: Conviction, books: Books, belief: Belief, grounds: Grounds
     """The verdict of a conviction, as things stood when it was made."""
     parts = books.parts
     part = parts.components[found.part]
+    kind = kind_in(books.fabric, part)
     account = books.account(found.part)
     duty = books.duty(found.part, found.by)
     named = [parts.components[other] for other in found.alternatives]
     alternatives = tuple(dict.fromkeys([*books.far_end(found.part), *named]))
     return Verdict(
         component=part,
-        fru=naming(part).fru,
-        fault_class=class_of(part, duty, found.by),
+        fru=naming(kind).fru,
+        fault_class=class_of(kind, duty, found.by),
         alternatives=alternatives,
         posterior=found.posterior,
         confidence=confidence_of(found.posterior),
@@ -42,7 +44,7 @@ def verdict_of(found: Conviction, books: Books, belief: Belief, grounds: Grounds
             *_acquits(found, books, account, belief),
             *_limits(books, found, account, alternatives, grounds),
         ),
-        next=next_test(part),
+        next=next_test(kind, part),
         evidence=_evidence(books, account),
     )
 

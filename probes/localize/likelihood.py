@@ -52,6 +52,8 @@ class Tables:
     outliers: float
     ratios: Ints
     """[S, M, BINS] log-likelihood ratio of a window, micro-nats."""
+    on: Ints
+    """[S, M, BINS] the same of a window in which the fault is on for certain."""
     outcomes: Floats
     """[S, M, 3] probability that a window is bad, soft or clean when the part is at fault ..."""
     healthy_outcomes: Floats
@@ -64,7 +66,9 @@ class Tables:
 def tables(noise: float, outliers: float, shares: tuple[float, ...]) -> Tables:
     """The tables for these shares of traffic."""
     healthy = (1 - outliers) * _smeared(_spike(), noise) + outliers * _outlier(noise)
-    faulty = np.array([[_faulty(mode, share, noise, outliers, healthy) for mode in MODES] for share in shares])
+    on = np.array([[_on(mode, share, noise, outliers) for mode in MODES] for share in shares])
+    duty = np.array([mode.duty for mode in MODES])[:, None]
+    faulty = duty * on + (1 - duty) * healthy
     floor = FLOOR * STEP
     ratios: Floats = np.log((faulty + floor) / (healthy + floor))
     cuts = bins_of(micro(np.array([BAD * noise, SOFT * noise])))
@@ -75,6 +79,7 @@ def tables(noise: float, outliers: float, shares: tuple[float, ...]) -> Tables:
         noise,
         outliers,
         micro(ratios),
+        micro(np.log((on + floor) / (healthy + floor))),
         outcomes / outcomes.sum(axis=-1, keepdims=True),
         healthy_outcomes / healthy_outcomes.sum(),
         (faulty * ratios).sum(axis=-1),
@@ -96,11 +101,11 @@ def _outlier(noise: float) -> Floats:
     return _smeared(_uniform_bandwidth(0.1, 1.0), noise) + 1e-6 * STEP
 
 
-def _faulty(mode: Mode, share: float, noise: float, outliers: float, healthy: Floats) -> Floats:
+def _on(mode: Mode, share: float, noise: float, outliers: float) -> Floats:
+    """Of a window in which the fault is on."""
     dropped = _smeared(_uniform_bandwidth(1 - share * mode.high, 1 - share * mode.low), noise)
-    on = (1 - outliers) * dropped + outliers * _outlier(noise)
-    mixed: Floats = mode.duty * on + (1 - mode.duty) * healthy
-    return mixed
+    on: Floats = (1 - outliers) * dropped + outliers * _outlier(noise)
+    return on
 
 
 def _uniform_bandwidth(low: float, high: float) -> Floats:

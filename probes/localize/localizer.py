@@ -314,15 +314,18 @@ class Localizer:
         return belief.leaning_to(self._parts, pinned, PINNED) if pinned else belief
 
     def _limits(self) -> Limits:
-        out = self._left_out()
         lost = {gpu for node in self._edits.left_out for gpu in self._fabric.gpus(node)}
-        lacking: dict[str, set[ComponentId]] = {name: set() for name in self._probes}
-        for name, node in self._lacking:
-            lacking[name].update(self._fabric.gpus(node))
-        allowed = [name for name in self._probes if name not in self._edits.forbidden]
-        barred = {name: frozenset(out | lost | lacking[name]) for name in allowed}
+        barred = {name: out | lost for name, out in self._barred().items() if name not in self._edits.forbidden}
         whole = waits_for_noise(self._grounds, self._belief, self._bandwidth, self._standing)
         return Limits(barred, whole, self._overhead)
+
+    def _barred(self) -> dict[str, frozenset[ComponentId]]:
+        """For each probe the GPUs it can't be aimed at: those that are gone, and those of nodes that lack its needs."""
+        out = self._left_out()
+        barred = {name: set(out) for name in self._probes}
+        for name, node in self._lacking:
+            barred[name].update(self._fabric.gpus(node))
+        return {name: frozenset(gpus) for name, gpus in barred.items()}
 
     def _view(self, grounds: Grounds, now: Standing) -> Belief:
         """What to plan by: not by what points at a part and may not convict it, where something else has to agree."""
@@ -342,11 +345,11 @@ class Localizer:
         return given_up | self._unusable
 
     def _unreached(self) -> frozenset[int]:
-        """Parts that only left-out GPUs lead to: no probe can speak of them, so no belief is held about them."""
-        out = self._left_out()
-        if not out or (self._rounds and not self._bandwidth.observations):
+        """Parts that only left-out GPUs, or probes that can't run there, lead to: no belief is held about them."""
+        barred = self._barred()
+        if not any(barred.values()) or (self._rounds and not self._bandwidth.observations):
             return frozenset()
-        reached = self._planner.reached(frozenset(out))
+        reached = self._planner.reached(barred)
         return frozenset(np.flatnonzero(~reached[self._parts.column]).tolist())
 
     def _suspected_columns(self) -> np.ndarray:

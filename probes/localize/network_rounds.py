@@ -57,11 +57,12 @@ class NetworkRounds:
         self._leaf_column = self._columns(self._leaves)
         self._spine_column = self._columns(spines)
         self._uplink_column = np.array([self._columns(self._uplinks(fabric, leaf, spines)) for leaf in self._leaves])
+        self._spreads = np.array([fabric.spreads(leaf) for leaf in self._leaves], dtype=bool)
         self._between: dict[tuple[int, int], list[int]] = {}
 
     def matchings(self, usable: Bools, rng: np.random.Generator) -> list[Matching]:
         """Fresh candidates over the usable ends."""
-        below = [np.flatnonzero((self._leaf == leaf) & usable) for leaf in range(NOWHERE, len(self._leaves))]
+        below = [np.flatnonzero((self._leaf == leaf) & usable) for leaf in range(len(self._leaves))]
         below = [ends for ends in below if len(ends)]
         found = [self._below_leaves(below, rng) for _ in range(OF_A_KIND)]
         found += [self._over_spines(below, rng) for _ in range(OF_A_KIND)]
@@ -75,10 +76,15 @@ class NetworkRounds:
     def crossed(self, usable: Bools) -> Ints:
         """Columns that trials between usable ends cross."""
         ends = np.flatnonzero(usable)
+        if not len(ends):
+            return ends
         leaves = np.unique(self._leaf[ends])
         here = leaves[leaves != NOWHERE]
         network = [self._leaf_column[here], self._uplink_column[here].ravel(), self._spine_column]
-        between = [self._untold(int(here[at - 1]), int(leaf)) for at, leaf in enumerate(here)] if len(here) > 1 else []
+        beside = [
+            (int(here[at - 1]), int(leaf)) for at, leaf in enumerate(here) if len(here) > 1 and self._spreads[leaf]
+        ]
+        between = [self._untold(one, other) for one, other in beside]
         return np.unique(np.concatenate([self._out[ends].ravel(), *network, *map(np.array, between)]).astype(np.int64))
 
     def _below_leaves(self, below: Sequence[Ints], rng: np.random.Generator) -> Matching:
@@ -99,12 +105,18 @@ class NetworkRounds:
     def _matching(self, sources: Sequence[Ints], targets: Sequence[Ints]) -> Matching:
         none = np.array([], dtype=np.int64)
         source, target = np.concatenate([none, *sources]), np.concatenate([none, *targets])
-        apart = self._nodes[source] != self._nodes[target]
-        source, target = source[apart], target[apart]
+        fits = (self._nodes[source] != self._nodes[target]) & self._told(source, target)
+        source, target = source[fits], target[fits]
         kept = self._alone_on_uplinks(source, target)
         source, target = source[kept], target[kept]
         columns = np.concatenate([self._out[source], self._out[target], self._core(source, target)], axis=1)
         return Matching(source, target, _each_once(columns, self._parts.columns))
+
+    def _told(self, source: Ints, target: Ints) -> Bools:
+        """Whether it is told which cables each transfer takes."""
+        here, there = self._leaf[source], self._leaf[target]
+        told: Bools = (here == there) | (self._spine[target] != NOWHERE) | self._spreads[here]
+        return told
 
     def _alone_on_uplinks(self, source: Ints, target: Ints) -> Bools:
         """The first of those that would share an uplink in one direction."""

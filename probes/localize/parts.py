@@ -36,6 +36,8 @@ class Parts:
     group: Ints
     counted: Bools
     """Whether some probe reads counters of the part."""
+    twin: Ints
+    """Of a NIC its cable and of a cable its NIC, as the counters of the one tell of the other; else the part itself."""
     columns: int
     groups: int
     column_share: Ints

@@ -63,12 +63,13 @@ class Planner:
         for inside in self._inside:
             inside.ran(numbers)
 
-    def reached(self, out: frozenset[ComponentId]) -> Bools:
-        """[columns] whether any trial that is not aimed at one of `out` crosses it."""
+    def reached(self, barred: Mapping[str, frozenset[ComponentId]]) -> Bools:
+        """[columns] whether any trial crosses it, given for each probe the GPUs it can't be aimed at."""
         reached = np.zeros(self._parts.columns + 1, dtype=bool)
         for inside in self._inside:
-            reached[inside.crossed(out)] = True
+            reached[inside.crossed(barred[inside.probe.name])] = True
         for rounds in self._across:
+            out = barred[rounds.probe.name]
             reached[rounds.crossed(np.array([end not in out for end in rounds.ends], dtype=bool))] = True
         return reached[:-1]
 

@@ -24,7 +24,8 @@ Pair = tuple[ComponentId, ComponentId]
 def sampled_pairs(ways: Ways, ends: Sequence[ComponentId]) -> Iterator[Pair]:
     """Ordered pairs of ends on different nodes. Every end is in one, every leaf reaches every spine in some."""
     if len(ends) <= ALL_PAIRS_UP_TO:
-        yield from ((one, other) for one in ends for other in ends if one.node != other.node)
+        every = ((one, other) for one in ends for other in ends if one.node != other.node)
+        yield from (pair for pair in every if may_pair(ways, *pair))
         return
     rng = np.random.default_rng(SEED)
     below = _below(ways, ends)
@@ -32,12 +33,23 @@ def sampled_pairs(ways: Ways, ends: Sequence[ComponentId]) -> Iterator[Pair]:
     for _ in range(MATCHINGS):
         for group in (ends, *groups):
             order = rng.permutation(len(group))
-            yield from _apart((group[one], group[other]) for one, other in zip(order, np.roll(order, 1), strict=True))
-    yield from _apart(_over_every_spine(ways, below, rng))
+            pairs = ((group[one], group[other]) for one, other in zip(order, np.roll(order, 1), strict=True))
+            yield from _fit(ways, pairs)
+    yield from _fit(ways, _over_every_spine(ways, below, rng))
 
 
-def _apart(pairs: Iterator[Pair]) -> Iterator[Pair]:
-    return (pair for pair in pairs if pair[0].node != pair[1].node)
+def may_pair(ways: Ways, source: ComponentId, target: ComponentId) -> bool:
+    """Whether it is told which cables a transfer takes: below one leaf, by a told spine, or by all at once.
+
+    Trials whose cables are unknown may share one, and slow each other for no fault."""
+    out, into = ways.compiled.out(source), ways.compiled.out(target)
+    if out is None or into is None or out.leaf is None or into.leaf is None:
+        return False
+    return out.leaf == into.leaf or into.spine is not None or ways.fabric.spreads(out.leaf)
+
+
+def _fit(ways: Ways, pairs: Iterator[Pair]) -> Iterator[Pair]:
+    return (pair for pair in pairs if pair[0].node != pair[1].node and may_pair(ways, *pair))
 
 
 def _below(ways: Ways, ends: Sequence[ComponentId]) -> dict[ComponentId | None, list[ComponentId]]:

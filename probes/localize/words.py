@@ -54,6 +54,30 @@ NAMINGS: Mapping[str, Naming] = {
         "straggler/node", "straggler/node", "cpu-board",
         "measure memory bandwidth of {part} on the host itself: slow there too -> memory or CPU; else -> its PCIe root",
     ),
+    "nic": Naming(
+        "net-link", "net-link", "nic",
+        "probe {part} through another cable and leaf port, then swap it with its neighbour: the fault follows the "
+        "NIC -> NIC; it stays with the slot -> PCIe side; it stays with the cable -> cable or port",
+    ),
+    "cable": Naming(
+        "net-link", "net-link", "cable",
+        "move {part} to a spare leaf port and probe again: the fault follows -> cable or transceiver; it stays with "
+        "the port -> leaf port; neither -> NIC",
+    ),
+    "leaf": Naming(
+        "net-fabric", "net-fabric", "switch",
+        "read the error counters of all ports of {part}, then move one NIC of it to another leaf and probe again: "
+        "clean there -> the leaf",
+    ),
+    "spine": Naming(
+        "net-fabric", "net-fabric", "switch",
+        "read the error counters of all ports of {part}, then route around it and probe again: clean -> the spine",
+    ),
+    "uplink": Naming(
+        "net-link", "net-link", "cable",
+        "read the counters at both ends of {part}, then swap its cable with a neighbour's and probe again: "
+        "follows -> cable or transceiver; stays -> switch port",
+    ),
     "host": Naming(
         "straggler/node", "straggler/node", "cpu-board",
         "look for a job, a power cap or a CPU governor on {part}, then probe again",
@@ -64,21 +88,21 @@ PERSISTENT_FROM = 0.9
 """A fault that may be on for such a share of the time is not called intermittent."""
 
 
-def naming(part: ComponentId) -> Naming:
-    """The words of a part's kind."""
-    return NAMINGS.get(part.kind, _UNNAMED)
+def naming(kind: str) -> Naming:
+    """The words of a kind of part, as `kind_in` names it."""
+    return NAMINGS.get(kind, _UNNAMED)
 
 
-def class_of(part: ComponentId, duty: tuple[float, float], by: str) -> str:
+def class_of(kind: str, duty: tuple[float, float], by: str) -> str:
     """`family/kind` for a part at fault for such a share of the time."""
-    words = naming(part)
-    lasting = duty[1] >= PERSISTENT_FROM or part.kind == "pcie"  # its bandwidth says nothing about its signal
+    words = naming(kind)
+    lasting = duty[1] >= PERSISTENT_FROM or kind == "pcie"  # its bandwidth says nothing about its signal
     return words.fault_class if by == "bandwidth" and lasting else words.intermittent
 
 
-def next_test(part: ComponentId) -> str:
+def next_test(kind: str, part: ComponentId) -> str:
     """The cheapest test that would separate the part from its alternatives, or confirm it."""
-    return naming(part).next.format(part=part, end=part.parent)
+    return naming(kind).next.format(part=part, end=part.parent)
 
 
 def plural(count: int, word: str) -> str:

@@ -57,6 +57,8 @@ class Copies:
         self._machine = machine
         self._clock = clock
         self._open: dict[tuple[str, tuple[str, ...]], OpenCopy] = {}
+        self._occupied: dict[str, float] = {}
+        """GPU -> true time until which kernels need not say again that it is loaded."""
         self._beside = Beside(f"{machine.folder}/copies")
 
     def enqueue(self, stream: Stream, operation: str, ends: tuple[str, ...], size: int) -> None:
@@ -72,6 +74,21 @@ class Copies:
             stream.free_at += LAUNCH_SECONDS + self._seconds(operation, ends, size)
         stream.pending.clear()
         return stream.free_at
+
+    def occupy(self, stream: Stream, gpu: str, seconds: float) -> None:
+        """Put a kernel on a stream: it crosses nothing, and its GPU shows load."""
+        self.flush(stream)
+        stream.free_at += LAUNCH_SECONDS + seconds
+        now = self._machine.true_time()
+        if now > self._occupied.get(gpu, 0.0):
+            self._occupied[gpu] = now + BUSY_AFTER / 2
+            with self._machine.ledger_file.changing() as change:
+                change.ledger = change.ledger.after([Transfer(gpus=(gpu,))], 0.0, now + BUSY_AFTER)
+
+    def wait_for(self, stream: Stream, moment: float) -> None:
+        """What is put on a stream from now on begins no sooner."""
+        self.flush(stream)
+        stream.free_at = max(stream.free_at, moment)
 
     def settle(self) -> None:
         """Write what has been copied so far into the node's ledger."""

@@ -1,7 +1,7 @@
 """The CUDA driver library of a simulated node: contexts, memory, streams, events, copies.
 
 Copies take the time the world says, window by window (see `copies.py`), on the process's simulated clock. Device memory
-has addresses and holds nothing: what is copied into it can't be read back. Signatures as in cuda.h.
+holds what `cuda_contents.py` says. Signatures as in cuda.h.
 """
 
 # ruff: noqa: N802, N815 - the names are those of the library's symbols
@@ -13,12 +13,13 @@ from ctypes import addressof, c_char
 from typing import Any
 
 from .copies import Stream
-from .cuda_call import INVALID_HANDLE, INVALID_VALUE, NOT_READY, NOT_SUPPORTED, OUT_OF_MEMORY, Context, Event
-from .cuda_devices import CudaDevices
+from .cuda_call import INVALID_HANDLE, INVALID_VALUE, NOT_READY, OUT_OF_MEMORY, Context, Event
+from .cuda_contents import FromHost, Repeated
+from .cuda_kernels import CudaKernels
 from .library import Failed, call, give, number
 
 
-class Cuda(CudaDevices):
+class Cuda(CudaKernels):
     """The library. Attributes named `cu…` are its symbols."""
 
     # Memory.
@@ -46,8 +47,10 @@ class Cuda(CudaDevices):
 
     @call
     def cuMemFree_v2(self, address: Any) -> None:
-        if self._memory.pop(number(address), None) is None:
+        taken = self._memory.pop(number(address), None)
+        if taken is None:
             raise Failed(INVALID_VALUE)
+        self._contents.forget(number(address), taken[0])
 
     @call
     def cuMemHostAlloc(self, out: Any, size: Any, _flags: Any = 0) -> None:
@@ -60,8 +63,10 @@ class Cuda(CudaDevices):
 
     @call
     def cuMemFreeHost(self, address: Any) -> None:
-        if self._pinned.pop(number(address), None) is None:
+        memory = self._pinned.pop(number(address), None)
+        if memory is None:
             raise Failed(INVALID_VALUE)
+        self._contents.forget_host(number(address), len(memory))
 
     # Streams and events.
 
@@ -84,6 +89,10 @@ class Cuda(CudaDevices):
     def cuStreamQuery(self, stream: Any) -> None:
         if self._copies.flush(self._get(stream, Stream)) > self._clock.monotonic():
             raise Failed(NOT_READY)
+
+    @call
+    def cuStreamWaitEvent(self, stream: Any, event: Any, _flags: Any) -> None:
+        self._copies.wait_for(self._get(stream, Stream), self._get(event, Event).at)
 
     @call
     def cuEventCreate(self, out: Any, _flags: Any) -> None:
@@ -118,32 +127,29 @@ class Cuda(CudaDevices):
 
     cuEventElapsedTime_v2 = cuEventElapsedTime
 
-    # Kernels: none run here.
-
-    @call
-    def cuModuleLoadDataEx(self, *_arguments: Any) -> None:
-        raise Failed(NOT_SUPPORTED)
-
-    cuModuleGetFunction = cuModuleUnload = cuLaunchKernel = cuModuleLoadDataEx
-
     # Copies.
 
     @call
-    def cuMemcpyHtoDAsync_v2(self, device: Any, _host: Any, size: Any, stream: Any) -> None:
+    def cuMemcpyHtoDAsync_v2(self, device: Any, host: Any, size: Any, stream: Any) -> None:
+        self._contents.write(number(device), number(size), FromHost(number(host)))
         self._copies.enqueue(self._get(stream, Stream), "h2d", (self._owner(device).gpu.name,), number(size))
 
     @call
-    def cuMemcpyDtoHAsync_v2(self, _host: Any, device: Any, size: Any, stream: Any) -> None:
+    def cuMemcpyDtoHAsync_v2(self, host: Any, device: Any, size: Any, stream: Any) -> None:
+        self._contents.read_into(number(host), number(device), number(size))
         self._copies.enqueue(self._get(stream, Stream), "d2h", (self._owner(device).gpu.name,), number(size))
 
     @call
     def cuMemcpyPeerAsync(
-        self, _target: Any, target_context: Any, _source: Any, source_context: Any, size: Any, stream: Any
+        self, target: Any, target_context: Any, source: Any, source_context: Any, size: Any, stream: Any
     ) -> None:
         ends = tuple(self._get(context, Context).gpu.name for context in (source_context, target_context))
+        self._contents.copy(number(target), number(source), number(size))
         self._copies.enqueue(self._get(stream, Stream), "p2p", ends, number(size))
 
     @call
-    def cuMemsetD32Async(self, device: Any, _value: Any, count: Any, stream: Any) -> None:
+    def cuMemsetD32Async(self, device: Any, value: Any, count: Any, stream: Any) -> None:
         gpu = self._owner(device).gpu.name
+        word = number(value).to_bytes(4, "little")
+        self._contents.write(number(device), 4 * number(count), Repeated(word))
         self._copies.enqueue(self._get(stream, Stream), "p2p", (gpu, gpu), 4 * number(count))

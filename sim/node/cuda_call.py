@@ -9,6 +9,7 @@ from typing import Any
 
 from ..hardware import Gpu
 from .copies import Copies
+from .cuda_contents import Contents
 from .library import SUCCESS, Failed, number
 from .machine import Machine
 from .virtual_clock import VirtualClock
@@ -16,6 +17,7 @@ from .virtual_clock import VirtualClock
 INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED = 1, 2, 3
 NO_DEVICE, INVALID_DEVICE, INVALID_CONTEXT, INVALID_HANDLE = 100, 101, 201, 400
 PEER_ALREADY_ENABLED, NOT_READY, NOT_SUPPORTED = 704, 600, 801
+INVALID_PTX, NOT_FOUND = 218, 500
 NAMES = {
     SUCCESS: ("CUDA_SUCCESS", "no error"),
     INVALID_VALUE: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
@@ -27,6 +29,8 @@ NAMES = {
     INVALID_HANDLE: ("CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"),
     PEER_ALREADY_ENABLED: ("CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"),
     NOT_READY: ("CUDA_ERROR_NOT_READY", "device not ready"),
+    INVALID_PTX: ("CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"),
+    NOT_FOUND: ("CUDA_ERROR_NOT_FOUND", "named symbol not found"),
     NOT_SUPPORTED: ("CUDA_ERROR_NOT_SUPPORTED", "operation not supported"),
 }
 
@@ -62,6 +66,7 @@ class CudaBase:
         self._handles: dict[int, Any] = {}
         self._next_handle = 0x10
         self._memory: dict[int, tuple[int, Context]] = {}
+        self._contents = Contents()
         self._pinned: dict[int, mmap.mmap] = {}
         self._next_address = FIRST_ADDRESS
         machine.before_counters = self._copies.settle

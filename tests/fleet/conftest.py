@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import os
+import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
@@ -12,10 +14,12 @@ import asyncssh
 import pytest
 from lanescope.fleet.settings import Settings
 from lanescope.fleet.source import SshSource
+from lanescope.fleet.worker import ProbeWorker
 from lanescope.incident.events import NodeState, NodeStateChanged
 from lanescope.incident.ids import NodeId
 from lanescope.incident.source import Intake
 
+from .pipe_node import PipeLink, simulated_libcuda  # noqa: TID251 (this folder, not the room)
 from .rig import Node, gone, serving  # noqa: TID251 (this folder, not the room)
 
 QUICK = Settings(
@@ -149,3 +153,27 @@ def patient() -> Settings:
 @pytest.fixture
 def n1() -> NodeId:
     return NodeId("n1")
+
+
+@pytest.fixture(scope="session")
+def libcuda(tmp_path_factory) -> Path:
+    return simulated_libcuda(tmp_path_factory.mktemp("libcuda"))
+
+
+@pytest.fixture
+async def node(libcuda):
+    """Makes nodes with their probe worker; leaves none behind."""
+    made = []
+
+    def make(gpu="", **more):
+        link = PipeLink(libcuda, gpu, **more)
+        made.append((link, ProbeWorker(link)))
+        return made[-1]
+
+    yield make
+    for link, worker in made:
+        await worker.close()
+        for pid in link.processes():
+            os.kill(pid, signal.SIGKILL)
+        for channel in link.channels:
+            await channel.close()

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import itertools
 import json
 import os
-import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from lanescope.fleet import answers
 from lanescope.fleet import worker as client
 from lanescope.fleet.failures import computing_on, held_by, sentence_of
 from lanescope.fleet.probe_program import MODULES, probe_program
@@ -23,163 +21,10 @@ from lanescope.incident.errors import Busy, Deadline, Hung, NoPython, ProbeError
 from lanescope.incident.ids import NodeId
 from lanescope.incident.source import Task
 
+from .pipe_node import GPUS, found, gone, h2d, p2p, rates, started  # noqa: TID251 (this folder, not the room)
+
 HERE = Path(__file__).parent
 NODE_PROGRAMS = HERE.parents[1] / "fleet" / "node"
-LIBCUDA = HERE.parent / "rig" / "simulated_libcuda.c"
-NVML = HERE.parent / "rig" / "simulated_nvml.py"
-GPUS = [f"0000:{0x10 + number:02x}:00.0" for number in range(8)]
-_numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def libcuda(tmp_path_factory) -> Path:
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("the simulated libcuda needs a C compiler, and there is none")
-    folder = tmp_path_factory.mktemp("libcuda")
-    soname = "-Wl,-soname,libcuda.so.1"
-    command = [compiler, "-shared", "-fPIC", "-O1", soname, "-o", str(folder / "libcuda.so.1"), str(LIBCUDA)]
-    subprocess.run(command, check=True, timeout=60)
-    return folder
-
-
-class PipeChannel:
-    """A program on this machine, behind pipes."""
-
-    def __init__(self, process):
-        self.process = process
-
-    async def send(self, order):
-        self.process.stdin.write(json.dumps(order).encode() + b"\n")
-        await self.process.stdin.drain()
-
-    async def receive(self, deadline):
-        async with asyncio.timeout(deadline):
-            line = await self.process.stdout.readline()
-        return json.loads(line) if line else None
-
-    async def close(self):
-        self.process.stdin.close()
-        await self.process.wait()
-        self.process._transport.close()
-
-    @property
-    def ended(self):
-        return self.process.returncode is not None
-
-    @property
-    def exit_status(self):
-        return self.process.returncode
-
-    def how_it_ended(self):
-        return f"exit status {self.process.returncode}"
-
-
-class PipeLink:
-    """A node that is this machine: its lock, its GPUs and its NVML are the test's own."""
-
-    node = NodeId("gpu-017")
-
-    def __init__(self, libcuda, gpu="", nvml=None, lease=None, lock=None):
-        self.lock = lock or f"lanescope-test-{os.getpid()}-{next(_numbers)}"
-        self.run = f"{self.lock}-{next(_numbers)}"
-        self.lease = lease
-        self.nvml = nvml
-        self.env = {**os.environ, "LD_LIBRARY_PATH": str(libcuda), "SIMULATED_GPU": gpu, "LANESCOPE_RUN": self.run}
-        self.channels = []
-
-    async def open_program(self, source, lease):
-        text = source.decode().replace("lanescope-probe", self.lock)
-        if self.lease is not None:
-            text = text.replace("LEASE = 6.0", f"LEASE = {self.lease}")
-        if self.nvml is not None:
-            text = f"{NVML.read_text()}\ninstall({self.nvml!r})\n{text}"
-        reader, writer = os.pipe()
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-I", "-S", "-u", "-c", f"exec(open({reader}).read())"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=self.env,
-            pass_fds=[reader],
-        )
-        os.close(reader)
-        await asyncio.to_thread(_write_all, writer, text.encode())
-        self.channels.append(PipeChannel(process))
-        return self.channels[-1]
-
-    def processes(self):
-        """Pids of everything on the machine that this node runs."""
-        return sorted(pid for pid in map(_pid, Path("/proc").iterdir()) if pid and self._is_ours(pid))
-
-    def _is_ours(self, pid):
-        try:
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
-            return f"LANESCOPE_RUN={self.run}\0".encode() in environment and _state(pid) != "Z"
-        except OSError:
-            return False
-
-
-def _write_all(file, data):
-    with os.fdopen(file, "wb") as pipe:
-        pipe.write(data)
-
-
-def _pid(path):
-    return int(path.name) if path.name.isdigit() else 0
-
-
-def _state(pid):
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-
-
-@pytest.fixture
-async def node(libcuda):
-    """Makes nodes with their probe worker; leaves none behind."""
-    made = []
-
-    def make(gpu="", **more):
-        link = PipeLink(libcuda, gpu, **more)
-        made.append((link, ProbeWorker(link)))
-        return made[-1]
-
-    yield make
-    for link, worker in made:
-        await worker.close()
-        for pid in link.processes():
-            os.kill(pid, signal.SIGKILL)
-        for channel in link.channels:
-            await channel.close()
-
-
-def h2d(gpu, name="T1", **more):
-    return Task(name, "cuda_copy", {"op": "h2d", "gpus": [GPUS[gpu]], **more})
-
-
-def p2p(source, target, name="T2", **more):
-    return Task(name, "cuda_copy", {"op": "p2p", "gpus": [GPUS[source], GPUS[target]], **more})
-
-
-def rates(output):
-    return [line["gbps"] for line in output.lines if "w" in line]
-
-
-def found(output, key):
-    return [line[key] for line in output.lines if key in line]
-
-
-async def gone(link, seconds):
-    """Whether everything of a node has ended within some seconds."""
-    end = time.monotonic() + seconds
-    while link.processes() and time.monotonic() < end:  # noqa: ASYNC110
-        await asyncio.sleep(0.02)
-    return not link.processes()
-
-
-async def started(link, processes):
-    """Wait until a node runs so many processes."""
-    while len(link.processes()) < processes:  # noqa: ASYNC110
-        await asyncio.sleep(0.02)
 
 
 async def test_tasks_on_several_gpus_are_measured_at_once_in_sixteen_windows(node):
@@ -353,11 +198,15 @@ async def test_arguments_are_checked_on_the_node(node, wrong):
     assert not rates(bad)
 
 
-async def test_only_published_programs_can_be_asked_for(node):
+@pytest.mark.parametrize("program", ["find_processes", "open_driver", "no_such_thing", 7])
+async def test_a_program_that_is_not_published_is_refused_and_costs_the_others_nothing(node, program):
     link, worker = node()
-    with pytest.raises(ProbeError, match="no program find_processes"):
-        await worker.run([Task("T1", "find_processes", {"gpus": [], "ours": []})], 20)
-    assert await gone(link, 2)
+    refused, host = await worker.run([Task("T9", program, {"gpus": [], "ours": []}), h2d(0)], 20)
+    assert (refused.code, host.error) == ("probe", "")
+    assert "no such program" in refused.error
+    (again,) = await worker.run([h2d(0)], 20)
+    assert not again.error
+    assert len(link.channels) == 1
 
 
 async def test_compute_processes_of_others_are_not_disturbed_unless_told_to(node):
@@ -418,12 +267,13 @@ async def test_a_cancelled_run_leaves_no_process(node):
 
 
 async def test_a_worker_that_falls_silent_is_hung_and_not_waited_for(node, monkeypatch):
-    monkeypatch.setattr(client, "SILENCE_LIMIT", 0.6)
     monkeypatch.setattr(client, "KEEP_EVERY", 0.1)
-    monkeypatch.setattr(client, "LEASE", 0.5)
     link, worker = node("stall p2p 0 1", lease=30)
+    await worker.run([h2d(2)], 20)
+    monkeypatch.setattr(client, "SILENCE_LIMIT", 0.6)
+    monkeypatch.setattr(client, "LEASE", 0.5)
     run = asyncio.create_task(worker.run([p2p(0, 1)], 20))
-    await started(link, 2)
+    await asyncio.sleep(0.2)
     os.kill(link.channels[0].process.pid, signal.SIGSTOP)
     with pytest.raises(Hung, match="has said nothing"):
         await asyncio.wait_for(run, 5)
@@ -491,7 +341,7 @@ async def test_the_next_run_waits_for_our_last_worker_to_let_go_of_the_lock(node
 
 
 async def test_a_flood_of_output_ends_the_worker(node, monkeypatch):
-    monkeypatch.setattr(client, "MOST_BYTES", 500)
+    monkeypatch.setattr(answers, "MOST_BYTES", 500)
     link, worker = node()
     with pytest.raises(ProbeError, match="said more than"):
         await worker.run([h2d(0)], 20)
@@ -526,6 +376,9 @@ def test_the_program_uses_nothing_but_its_own_modules_and_the_standard_library()
         ({"call": "cuInit", "name": "HUNG", "state": "D", "wchan": "rwsem_down"}, "hung"),
         ({"call": "cuInit", "name": "CUDA_ERROR_NOT_PERMITTED", "code": 800}, "denied"),
         ({"call": "p2p window 3", "name": "DEADLINE", "code": 0}, "deadline"),
+        ({"call": "look for ib_write_bw", "name": "MISSING", "text": "ib_write_bw (package: perftest)"}, "not-tested"),
+        ({"call": "wait for the other tasks", "name": "NOT_TOLD", "text": "no word came"}, "deadline"),
+        ({"call": "wait", "name": "MISSING", "text": 7}, "not-tested"),
         ({"call": 7, "name": None, "code": "x", "text": ["no"]}, "probe"),
         ({}, "probe"),
     ],
@@ -534,6 +387,11 @@ def test_an_error_line_becomes_a_sentence_and_a_code_whatever_is_in_it(line, cod
     sentence, got = sentence_of(line)
     assert got == code
     assert sentence
+
+
+def test_what_a_node_lacks_is_named_with_its_package():
+    error = {"call": "dlopen", "name": "MISSING", "code": 0, "text": "libnccl.so.2 (package: libnccl2)"}
+    assert sentence_of(error) == ("not tested: libnccl.so.2 (package: libnccl2)", "not-tested")
 
 
 @pytest.mark.parametrize("value", [None, 7, {}, {"pid": "x"}, {"pid": -1, "uid": 0}, {"pid": 1, "uid": 2, "name": 3}])

@@ -147,9 +147,3 @@ def test_benchmarks_measure_what_the_platform_is_expected_to(nodes: Run) -> None
     matrix = nodes("sim1", "nvbandwidth -t host_to_device_memcpy_ce")
     total = float(re.search(r"SUM host_to_device_memcpy_ce (\S+)", matrix)[1])  # type: ignore[index]
     assert total / 8 == pytest.approx(expect["h2d_pinned"].value, rel=0.08)
-    fast, slow = (
-        float(nodes("sim1", f"ib_write_bw -d {nic} -s 8388608 --report_gbits").splitlines()[-2].split()[3])
-        for nic in ("mlx5_0", "mlx5_4")
-    )
-    assert fast == pytest.approx(expect["ib_write_bw"].value, rel=0.02)
-    assert slow < 0.65 * fast

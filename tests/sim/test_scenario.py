@@ -71,6 +71,13 @@ def test_nodes_can_have_names_of_their_own(written):
         ("[world]\nnosie = 0.1", ["[world]", "unknown key nosie", "did you mean noise?"]),
         ('[[sick]]\nnode = "sim1"\nhow = "flu"', ["[[sick]] 1", "how", "refuses", "found 'flu'"]),
         ("world = 3", ["world", "a table [world]"]),
+        ("[world]\nduty_drift = 0.5", ["[world]", "duty_drift", "from 1 to 86400", "found 0.5"]),
+        ("[world]\nnet_tenant = 0.5", ["[world]", "unknown key net_tenant", "did you mean net_tenants?"]),
+        ("[network]\nspines = 0", ["[network]", "spines", "from 1 to 128", "found 0"]),
+        ("[network]\nrouting = 'random'", ["[network]", "routing", "static, adaptive", "found 'random'"]),
+        ("[network]\nspine = 3", ["[network]", "unknown key spine", "did you mean spines?"]),
+        ("[network]\ntold = 1", ["[network]", "told", "true or false", "found 1"]),
+        ('nodes = ["leaf-1"]', ["nodes", "none of the network's", "found 'leaf-1'"]),
         ("fault = 3", ["fault", "tables [[fault]]"]),
         ("= 3", ["is no TOML"]),
     ],
@@ -113,6 +120,80 @@ def test_a_wrong_fault_is_refused_by_the_number_of_its_table(written, change, wo
         load_scenario(written("nodes = 4\n" + LANE + good))
     for word in ["[[fault]] 2", *words]:
         assert word in str(complaint.value)
+
+
+@pytest.mark.parametrize(
+    ("component", "kind", "more", "words"),
+    [
+        ("leaf-9", "degraded", "slowdown = 0.5", ["component", "leaf-1 to leaf-8", "found 'leaf-9'"]),
+        ("spine-5", "degraded", "slowdown = 0.5", ["component", "spine-1 to spine-4", "found 'spine-5'"]),
+        ("leaf-3/port12", "degraded", "slowdown = 0.5", ["component", "a port is told as its cable"]),
+        ("uplink/leaf-1~spine-9", "degraded", "slowdown = 0.5", ["component", "uplink/leaf-1~spine-1"]),
+        ("cable/sim2:mlx5_4~leaf-1:port2", "hard", "", ["component", "cable/sim2:mlx5_4~leaf-3:port2"]),
+        ("cable/sim2:mlx5_4", "hard", "", ["component", "cable/sim2:mlx5_4~leaf-3:port2"]),
+        ("leaf-3", "hard", "slowdown = 0.5", ["slowdown", "loses everything"]),
+        ("leaf-3", "degraded", "", ["slowdown is missing"]),
+        ("leaf-3", "degraded", "slowdown = 0.5\nwidth = 8", ["width", "only PCIe links have it"]),
+        ("leaf-3", "degraded", "slowdown = 0.5\ncounters = { replays = 3 }", ["counters", "unknown key replays"]),
+        ("leaf-3", "degraded", "slowdown = 0.5\n[[fault.log]]\ntext = 'x'", ["log 1", "on is missing"]),
+        ("leaf-3", "hard", "[[fault.log]]\ntext = 'x'\non = 'leaf-3'", ["log 1", "a part of a node", "found 'leaf-3'"]),
+        (
+            "leaf-3",
+            "intermittent",
+            "slowdown = 0.5\nduty = 0.1\nburst = 1\n[[fault.log]]\ntext = 'x'\non = 'sim1/mlx5_0'",
+            ["log", "no lines", "sim1/mlx5_0"],
+        ),
+    ],
+)
+def test_a_wrong_fault_of_the_network_is_refused_with_what_there_is(written, component, kind, more, words):
+    text = f'nodes = 4\n[[fault]]\ncomponent = "{component}"\nkind = "{kind}"\n{more}'
+    with pytest.raises(InputError) as complaint:
+        load_scenario(written(text))
+    for word in ["[[fault]] 1", *words]:
+        assert word in str(complaint.value)
+
+
+@pytest.mark.parametrize(
+    ("component", "kind", "told"),
+    [
+        ("leaf-3", "degraded", "net-fabric"),
+        ("spine-2", "intermittent", "net-fabric"),
+        ("uplink/leaf-1~spine-4", "hard", "net-link"),
+        ("cable/sim2:mlx5_4~leaf-3:port2", "intermittent", "net-link"),
+        ("cable/sim2:mlx5_4~leaf-3:port2", "hard", "net-link/down"),
+        ("sim2/mlx5_4", "degraded", "net-link"),
+        ("sim2/mlx5_4", "intermittent", "net-link"),
+        ("sim2/mlx5_4/pcie", "intermittent", "pcie-link"),
+        ("sim2/pcie/0000:4a:01.0", "degraded", "pcie-link"),
+    ],
+)
+def test_faults_on_the_way_between_nodes_are_expected_by_probing_and_in_words_of_the_vocabulary(
+    written, component, kind, told
+):
+    more = {
+        "hard": "",
+        "degraded": "slowdown = 0.4",
+        "intermittent": "slowdown = 0.4\nduty = 0.1\nburst = 0.1\ncounters = { }",
+    }[kind]
+    scenario = load_scenario(written(f'nodes = 4\n[[fault]]\ncomponent = "{component}"\nkind = "{kind}"\n{more}'))
+    (expected,) = scenario.expected
+    check_words(expected.fault_class, "none")
+    assert (expected.component, expected.fault_class, expected.how) == (component, told, "localize")
+
+
+def test_a_nic_whose_port_flaps_is_found_while_looking(written):
+    text = '[[fault]]\ncomponent = "sim1/mlx5_0"\nkind = "intermittent"\nwhen = "always"\nduty = 0.1\nburst = 4'
+    (expected,) = load_scenario(written(text)).expected
+    assert (expected.fault_class, expected.how) == ("net-link", "finding")
+
+
+def test_check_tells_the_network_and_what_is_not_perfect_about_it(written):
+    told = check(written("nodes = 40\n[network]\ntold = false\n[world]\nnet_tenants = 0.1\nduty_drift = 60"))
+    assert "network: 32 nodes to a leaf, 32 spines, traffic by destination, which nobody is told" in told
+    assert "uplinks and leaves 10% of the time 30% busy" in told
+    assert "duties change every 60 s" in told
+    spread = check(written('nodes = 4\n[network]\nrouting = "adaptive"'))
+    assert "32 nodes to a leaf, 4 spines, traffic spread over all spines" in spread
 
 
 def test_a_file_that_is_not_there_is_an_error_of_input(tmp_path):

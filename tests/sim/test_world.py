@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lanescope.incident.platforms import platform
 from lanescope.sim.crossing import crossed
+from lanescope.sim.drifting import Drifting
 from lanescope.sim.ledger import Ledger, LogLine, Transfer
 from lanescope.sim.onoff import OnOff
 from lanescope.sim.readings import domain_of
@@ -141,6 +142,19 @@ def test_somebody_elses_traffic_on_the_same_switch_slows_host_copies_and_no_peer
     assert peer == pytest.approx([397] * 60)
 
 
+def test_others_come_and_go_as_fast_as_probes_run(world_of):
+    slow, fast = (
+        world_of(base=QUIET.replace("tenants = 0", "tenants = 0.4").replace("nodes = 4", f"nodes = 4\nspeed = {speed}"))
+        for speed in (1.0, 50.0)
+    )
+    for step in range(40):
+        one, other = (
+            world.transfer("sim1", "h2d", ("gpu0",), 0, 0.03, 16, step, at=BEGAN + seconds)
+            for world, seconds in ((slow, 30.0 * step), (fast, 0.6 * step))
+        )
+        assert one.gbps == pytest.approx(other.gbps)
+
+
 # ---- faults in time
 
 
@@ -212,6 +226,48 @@ def test_a_process_is_on_as_much_and_as_long_as_declared(duty, burst):
     span = 20_000 * burst / duty
     assert process.seconds_on(0, span) / span == pytest.approx(duty, rel=0.05)
     assert process.seconds_on(0, span) / process.count(0, span) == pytest.approx(burst, rel=0.05)
+
+
+@given(
+    duty=st.floats(0.02, 0.9), burst=st.floats(0.01, 5.0), key=st.integers(), at=st.floats(0, 1e5), long=st.floats(0, 2)
+)
+@settings(max_examples=60, deadline=None)
+def test_a_process_that_is_steady_is_on_all_the_time_or_never(duty, burst, key, at, long):
+    process = OnOff(duty, burst, key)
+    until = at + long * burst
+    steady = process.steady(at, until)
+    share = process.seconds_on(at, until) / (until - at) if until > at else float(process.is_on(at))
+    assert steady is None or share == pytest.approx(float(steady), abs=1e-6)
+    if 0.001 < share < 0.999:
+        assert steady is None
+
+
+def test_a_drifting_duty_goes_from_as_declared_to_double_back_and_to_half():
+    process = Drifting(0.1, 0.05, 1000.0, "drift")
+    shares = [process.seconds_on(1000.0 * spell, 1000.0 * (spell + 1)) / 1000.0 for spell in range(8)]
+    assert shares[:4] != pytest.approx(shares[1:5], rel=0.2)
+    assert sorted(shares[:4]) == pytest.approx([0.05, 0.1, 0.1, 0.2], rel=0.2)
+    assert shares[:4] == pytest.approx(shares[4:], rel=0.25)
+
+
+@given(key=st.integers(), at=st.floats(0, 1e4), cut=st.floats(0, 1))
+@settings(max_examples=40, deadline=None)
+def test_time_on_of_a_drifting_process_adds_up_however_it_is_cut(key, at, cut):
+    process = Drifting(0.2, 0.3, 7.0, key)
+    middle, until = at + cut * 100, at + 100
+    whole = process.seconds_on(at, until)
+    assert process.seconds_on(at, middle) + process.seconds_on(middle, until) == pytest.approx(whole, abs=1e-6)
+    edges = np.linspace(at, until, 14)
+    assert (process.shares_on(edges) * np.diff(edges)).sum() == pytest.approx(whole, abs=1e-6)
+    assert len(process.bursts(at, until)) == process.count(at, until)
+
+
+def test_a_world_with_drifting_duties_shows_them_in_transfers(world_of):
+    lane = LANE.replace("nvlink7", "pcie").replace("recovery_errors", "replays")
+    world = world_of(lane, QUIET + "duty_drift = 300\n")
+    low = np.array([min(copy(world, "h2d", "gpu5", start=0.6 * n, nonce=n).gbps) < 55 for n in range(2000)])
+    shares = low.reshape(4, 500).mean(axis=1)
+    assert max(shares) > 1.8 * min(shares)
 
 
 # ---- what crosses what

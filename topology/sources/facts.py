@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
+from ...incident.events import NetworkRead
 from ...incident.ids import ComponentId, NodeId, host_id, nvswitch_id
 from ...incident.snapshot import FactValue, NodeView
 from ..addresses import canonical_address, natural
@@ -16,6 +17,7 @@ from ..claims import ChainClaim, Claim, LaneClaim, NodeClaims, PartClaim, PcieCl
 from ..fabric import Fabric
 from ..merge import whole_fabric
 from ..node_graph import node_fabric
+from .network_read import claims_of_network
 
 Stand: TypeAlias = tuple[object, ...]
 """What a node's fabric was read from: as long as it is the same, so is the fabric."""
@@ -31,9 +33,9 @@ NIC_FACTS = ("bus_address", "numa", "node_guid", "link_layer", "netdev")
 LINK_FACTS = {"max_generation": Source.NVML, "max_speed_gts": Source.SYSFS, "max_width": Source.SYSFS}
 
 
-def build_fabric(views: Iterable[NodeView]) -> Fabric:
-    """The fabric of these nodes, as far as their facts tell."""
-    return whole_fabric([_of_node(view) for view in views])
+def build_fabric(views: Iterable[NodeView], network: NetworkRead | None = None) -> Fabric:
+    """The fabric of these nodes, as far as their facts tell, and of what was read of the network between them."""
+    return whole_fabric([_of_node(view) for view in views], tuple(claims_of_network(network)) if network else ())
 
 
 class FabricReader:
@@ -42,14 +44,16 @@ class FabricReader:
     def __init__(self) -> None:
         self._nodes: dict[NodeId, tuple[Stand, Fabric]] = {}
         self._whole: tuple[tuple[Stand, ...], Fabric] | None = None
+        self._network: NetworkRead | None = None
 
-    def fabric(self, views: Iterable[NodeView]) -> Fabric:
+    def fabric(self, views: Iterable[NodeView], network: NetworkRead | None = None) -> Fabric:
         """The same as `build_fabric`; the same object as long as nothing was told."""
         known = list(views)
         stands = tuple(_stand(view) for view in known)
-        if self._whole is None or self._whole[0] != stands:
+        if self._whole is None or self._whole[0] != stands or self._network is not network:
             parts = [self._of_node(view, stand) for view, stand in zip(known, stands, strict=True)]
-            self._whole = (stands, whole_fabric(parts))
+            self._whole = (stands, whole_fabric(parts, tuple(claims_of_network(network)) if network else ()))
+            self._network = network
         return self._whole[1]
 
     def _of_node(self, view: NodeView, stand: Stand) -> Fabric:

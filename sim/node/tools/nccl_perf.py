@@ -1,4 +1,4 @@
-"""`all_reduce_perf` and `sendrecv_perf` of nccl-tests, on the GPUs of one node."""
+"""`all_reduce_perf`, `sendrecv_perf` and `alltoall_perf` of nccl-tests, on the GPUs of one node."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ UNITS = {"K": 10, "M": 20, "G": 30}
 TITLES = {
     "all_reduce_perf": ("sum", "nccl_all_reduce_busbw"),
     "sendrecv_perf": ("none", "nvbandwidth_d2d_write_ce"),
+    "alltoall_perf": ("none", "nvbandwidth_d2d_write_ce"),
 }
 """Tool: its reduction, and the metric of platforms.toml that a healthy node measures."""
 
@@ -58,10 +59,17 @@ def _rates(machine: Machine, name: str, ranks: list[Board], size: int) -> tuple[
     slowest = min((transfer.gbps[0] for hop in hops for transfer in timed(machine, [hop], _share(hops))), default=0.0)
     metric = machine.hardware.platform.expect[TITLES[name][1]].value
     bus = metric * slowest / healthy(machine, "p2p") if hops else 1300.0
-    per_byte = 2 * (count - 1) / count if name == "all_reduce_perf" and count > 1 else 1.0
+    per_byte = _bus_bytes(name, count)
     micros = LATENCY_US + size * per_byte / (bus * 1e3)
     algorithm = size / (micros * 1e3)
     return micros, algorithm, algorithm * per_byte if count > 1 else 0.0
+
+
+def _bus_bytes(name: str, count: int) -> float:
+    """Bytes on the bus for each byte of a rank's buffer."""
+    if count < 2 or name == "sendrecv_perf":
+        return 1.0
+    return (2 if name == "all_reduce_perf" else 1) * (count - 1) / count
 
 
 def _share(hops: list[tuple[str, tuple[str, str]]]) -> float:
