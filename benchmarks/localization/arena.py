@@ -58,6 +58,11 @@ class Arena:
         """Counters as they were first read: nearly all stay so, and there are very many."""
 
     @property
+    def is_drained(self) -> bool:
+        """Whether nobody else uses the nodes, as an operator would know."""
+        return self._world.scenario.world.tenants == 0
+
+    @property
     def launching(self) -> float:
         """Seconds of the bill that launching took."""
         return OVERHEAD * self.rounds

@@ -32,7 +32,7 @@ class Search:
     def run(self) -> Outcome:
         """Rounds until the engine stops, or the budget is spent."""
         cluster = self.arena.cluster
-        settings = Settings(budget=self.budget, seed=self.seed)
+        settings = Settings(budget=self.budget, seed=self.seed, drained=self.arena.is_drained)
         localizer = Localizer(cluster.fabric, cluster.nodes, settings, probes=cluster.probes)
         while self.arena.seconds < self.budget:
             began = time.perf_counter()
