@@ -80,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="show what the probes can tell apart, the first round and its cost; run nothing",
     )
+    localize.add_argument("--drained", action="store_true", help="nobody else uses the nodes: weigh small losses too")
     localize.add_argument("--without", action="append", default=[], metavar="PROBE", help="don't run this probe")
     localize.add_argument(
         "--exclude", action="append", default=[], metavar="NODES", help="watch these, but don't probe them"
@@ -339,7 +340,7 @@ async def _localize_hosts(options: argparse.Namespace) -> int:
         await settle(session, say)
         if options.plan:
             return await _tell_plan(options, session, nodes, excluded)
-        await localize(session, nodes, options.budget, say, options.without)
+        await localize(session, nodes, options.budget, say, options.without, options.drained)
         document, snapshot = localize_document(session), session.snapshot()
     tell(json.dumps(document, indent=2) if options.json else report(snapshot))
     return exit_code(snapshot)
@@ -350,7 +351,7 @@ async def _tell_plan(options: argparse.Namespace, session: Any, nodes: Sequence[
     from .session.plan import look_ahead
     from .session.plan_text import plan_report
 
-    found = await look_ahead(session, nodes, excluded, options.budget, options.without)
+    found = await look_ahead(session, nodes, excluded, options.budget, options.without, options.drained)
     document = localize_document(session) | plan_document(found.proposal, found)
     tell(json.dumps(document, indent=2) if options.json else plan_report(found).rstrip("\n"))
     return 0

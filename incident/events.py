@@ -233,6 +233,8 @@ class SearchBegan(JournalEvent, frozen=True, kw_only=True):
     seed: int
     first_round: int
     """Number of the first round that belongs to it."""
+    drained: bool = False
+    """Whether the operator said that nobody else uses the nodes."""
 
 
 class RoundPlanned(JournalEvent, frozen=True, kw_only=True):

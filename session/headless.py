@@ -46,12 +46,13 @@ async def localize(
     budget: float | None,
     progress: Progress,
     without: Collection[str] = (),
+    drained: bool = False,
 ) -> Investigation:
     """Run rounds until a verdict or the budget is spent; raises NodeError when no node can be probed."""
     chosen = probeable(session.snapshot(), nodes)
     if not chosen:
         raise NodeError(f"no node can be probed: {_reasons(session.snapshot())}; connect to a live node and try again")
-    investigation = session.investigate(chosen, budget, approve_all=True, without=without)
+    investigation = session.investigate(chosen, budget, approve_all=True, without=without, drained=drained)
     reporter = asyncio.create_task(_report(session, progress))
     try:
         await investigation.wait()
@@ -61,13 +62,17 @@ async def localize(
 
 
 async def propose(
-    session: Session, nodes: Sequence[NodeId], budget: float | None, without: Collection[str] = ()
+    session: Session,
+    nodes: Sequence[NodeId],
+    budget: float | None,
+    without: Collection[str] = (),
+    drained: bool = False,
 ) -> Investigation:
     """Plan the first round and run nothing; `proposal` holds it, or the investigation ended without one."""
     chosen = probeable(session.snapshot(), nodes)
     if not chosen:
         raise NodeError(f"no node can be probed: {_reasons(session.snapshot())}; connect to a live node and try again")
-    investigation = session.investigate(chosen, budget, without=without)
+    investigation = session.investigate(chosen, budget, without=without, drained=drained)
     await session.until(lambda _: investigation.state != "planning", SETTLE_DEADLINE)
     return investigation
 

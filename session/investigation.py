@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..incident.errors import InputError, LanescopeError, NoPython
@@ -52,6 +53,7 @@ class Investigation:
         budget: float | None,
         approve_all: bool,
         without: Collection[str] = (),
+        drained: bool = False,
     ) -> None:
         """`without`: probes that it may not run; raises InputError for a name that is none."""
         self._probes = allowed_probes(without)
@@ -65,7 +67,8 @@ class Investigation:
         """When the round that runs began, on the operator's clock; None while none runs."""
         self.seconds = 0.0
         """Probing seconds spent; a pause costs none."""
-        self._settings = Settings() if budget is None else Settings(budget=budget)
+        usual = Settings(drained=drained)
+        self._settings = usual if budget is None else replace(usual, budget=budget)
         self._session = session
         self._approve_all = approve_all
         self._approved = False
@@ -206,6 +209,7 @@ class Investigation:
                 budget=settings.budget,
                 seed=settings.seed,
                 first_round=self._round + 1,
+                drained=settings.drained,
             )
         )
         return await asyncio.to_thread(

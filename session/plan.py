@@ -50,13 +50,15 @@ async def look_ahead(
     left_out: Sequence[NodeId],
     budget: float | None,
     without: Collection[str] = (),
+    drained: bool = False,
 ) -> Outlook:
     """The outlook of a search on these nodes and its first round, proposed and not run; raises NodeError when no node
     can be probed."""
-    search = await propose(session, nodes, budget, without)
+    search = await propose(session, nodes, budget, without, drained)
     reached = session.snapshot().verdict
     why_not = search.error or (reached.reason if reached else "")
-    return await asyncio.to_thread(outlook, session.fabric(), search.nodes, left_out, without, search.proposal, why_not)
+    fabric, proposal = session.fabric(), search.proposal
+    return await asyncio.to_thread(outlook, fabric, search.nodes, left_out, without, proposal, why_not, drained)
 
 
 def outlook(
@@ -66,9 +68,10 @@ def outlook(
     without: Collection[str],
     proposal: RoundPlanned | None,
     why_not: str = "",
+    drained: bool = False,
 ) -> Outlook:
     """What can be found out; takes a second for hundreds of nodes, so call it off the event loop."""
-    allowed, settings = allowed_probes(without), Settings()
+    allowed, settings = allowed_probes(without), Settings(drained=drained)
     parts = compile_parts(fabric, nodes, allowed.values())
     seen = separability(fabric, parts, nodes, settings)
     weighed = _some_of(nodes, seen)

@@ -175,7 +175,7 @@ def _localizer(search: RecordedSearch) -> Localizer:
     return Localizer(
         search.fabric,
         began.nodes,
-        Settings(budget=began.budget, seed=began.seed),
+        Settings(budget=began.budget, seed=began.seed, drained=began.drained),
         {ComponentId(part): nats for part, nats in began.priors.items()},
         unusable=began.unusable,
         rounds_before=began.first_round - 1,

@@ -137,11 +137,12 @@ class Session:
         budget: float | None = None,
         approve_all: bool = False,
         without: Collection[str] = (),
+        drained: bool = False,
     ) -> Investigation:
         """Begin to localize a fault on `nodes`, `without` some probes; at most one investigation runs at a time."""
         if self.investigation is not None and self.investigation.is_open:
             return self.investigation
-        self.investigation = Investigation(self, nodes, budget, approve_all, without)
+        self.investigation = Investigation(self, nodes, budget, approve_all, without, drained)
         self.investigation.start()
         return self.investigation
 
