@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="show what the probes can tell apart, the first round and its cost; run nothing",
     )
-    localize.add_argument("--drained", action="store_true", help="nobody else uses the nodes: weigh small losses too")
+    localize.add_argument("--drained", action="store_true", help="nobody else uses the nodes: small losses count too")
     localize.add_argument("--without", action="append", default=[], metavar="PROBE", help="don't run this probe")
     localize.add_argument(
         "--exclude", action="append", default=[], metavar="NODES", help="watch these, but don't probe them"

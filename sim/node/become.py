@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import time
+from functools import cache
 
-from . import abstract_sockets, library
+from . import abstract_sockets, library, nccl_file
 from .files import Files
+from .library import Library
 from .machine import Machine
 from .procfs import uname
 
@@ -18,7 +20,24 @@ def become(machine: Machine) -> None:
     abstract_sockets.install(machine.folder)
     _install_names(machine)
     _install_clock(machine)
-    library.install({"libnvidia-ml.so.1": machine.nvml_library, "libcuda.so.1": machine.cuda_library})
+    nccl_file.install(machine)
+    cuda = cache(machine.cuda_library)
+    library.install(
+        {
+            "libnvidia-ml.so.1": machine.nvml_library,
+            "libcuda.so.1": cuda,
+            nccl_file.NAME: lambda: _nccl_library(machine, cuda()),
+        }
+    )
+
+
+def _nccl_library(machine: Machine, cuda: Library) -> Library:
+    """The node's libnccl.so.2: it works with the streams of the CUDA library of this process."""
+    from .cuda import Cuda
+    from .nccl import Nccl
+
+    assert isinstance(cuda.driver, Cuda)
+    return Library(nccl_file.NAME, Nccl(machine, cuda.driver), "nccl")
 
 
 def _install_names(machine: Machine) -> None:

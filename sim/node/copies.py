@@ -8,6 +8,7 @@ copy as a whole is written into the ledger: load clock, counter steps, log lines
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ..copying import EXPECTED
 from ..ledger import Transfer
@@ -25,12 +26,21 @@ WINDOWS_PER_COPY = 1 << 20
 """Nonces of a copy's windows lie between those of copies."""
 
 
-@dataclass
+class Joint(Protocol):
+    """Work that another process takes part in: it knows how long its windows take."""
+
+    def seconds(self, size: int) -> float:
+        """How long `size` bytes take, as one window."""
+
+
+@dataclass(eq=False)
 class Stream:
     """Work in order: what waits for its end to be known, and when the rest is done."""
 
     pending: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     """Operation and ends -> bytes."""
+    joint: dict[Joint, int] = field(default_factory=dict)
+    """Work with other processes -> bytes."""
     free_at: float = 0.0
 
 
@@ -73,6 +83,9 @@ class Copies:
         for (operation, ends), size in stream.pending.items():
             stream.free_at += LAUNCH_SECONDS + self._seconds(operation, ends, size)
         stream.pending.clear()
+        for joint, size in stream.joint.items():
+            stream.free_at += LAUNCH_SECONDS + joint.seconds(size)
+        stream.joint.clear()
         return stream.free_at
 
     def occupy(self, stream: Stream, gpu: str, seconds: float) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..hardware import Gpu
-from .copies import Copies
+from .copies import Copies, Stream
 from .cuda_contents import Contents
 from .library import SUCCESS, Failed, number
 from .machine import Machine
@@ -70,6 +70,19 @@ class CudaBase:
         self._pinned: dict[int, mmap.mmap] = {}
         self._next_address = FIRST_ADDRESS
         machine.before_counters = self._copies.settle
+
+    def current_gpu(self) -> Gpu:
+        """The GPU whose context is current; raises Failed where none is."""
+        return self._here().gpu
+
+    def stream(self, handle: Any) -> Stream:
+        """The stream of a handle; raises Failed for one that is none."""
+        found: Stream = self._get(handle, Stream)
+        return found
+
+    def pass_time(self, seconds: float) -> None:
+        """Let the process's simulated clock go on."""
+        self._clock.sleep(seconds)
 
     def _gpus(self) -> list[Gpu]:
         """The devices as CUDA numbers them: in bus order, without what is off the bus."""

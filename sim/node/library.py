@@ -7,7 +7,8 @@ pointers, plain numbers or None. The functions below read and fill those as the 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
@@ -58,6 +59,11 @@ class Library:
         self._handle = 0
         self._driver = driver
         self._prefix = prefix
+
+    @property
+    def driver(self) -> object:
+        """The object whose methods are exported."""
+        return self._driver
 
     def __getattr__(self, symbol: str) -> Function:
         body = getattr(self._driver, symbol, None) if symbol.startswith(self._prefix) else None
@@ -116,17 +122,28 @@ def give_text(argument: Any, value: str, size: Any) -> bool:
 
 
 def install(libraries: dict[str, Callable[[], object]]) -> None:
-    """Make `ctypes.CDLL(name)` answer with `libraries[name]()`, made once a process; all other names load as ever."""
+    """Make `ctypes.CDLL(name)` answer with `libraries[name]()`, made once a process; all other names load as ever.
+
+    A path names what it would by its last part, with a longer version or without: no real driver is ever loaded."""
     real = ctypes.CDLL
     made: dict[str, object] = {}
 
     class CDLL(real):  # type: ignore[misc, valid-type]
         def __new__(cls, name: Any = None, *_arguments: Any, **_options: Any) -> Any:
-            if name in libraries:
-                if name not in made:
-                    made[name] = libraries[name]()
-                return made[name]
+            played = _played(name, libraries)
+            if played is not None:
+                if played not in made:
+                    made[played] = libraries[played]()
+                return made[played]
             return super().__new__(cls)
 
     ctypes.CDLL = CDLL  # type: ignore[misc]
     ctypes.cdll = ctypes.LibraryLoader(CDLL)
+
+
+def _played(name: Any, libraries: Iterable[str]) -> str | None:
+    """Which of `libraries` a name or path means; None where none of them."""
+    if not isinstance(name, str | os.PathLike):
+        return None
+    last = os.fspath(name).rpartition("/")[2]
+    return next((known for known in libraries if last == known or last.startswith(f"{known}.")), None)
