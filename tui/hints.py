@@ -23,8 +23,10 @@ def hint_for(screen: str, snapshot: Snapshot, investigation: str) -> str:
         if screen == "suspects":
             return f"{found}. b writes the evidence bundle that holds all of it."
         return f"{found}: s shows how it ended. b writes the evidence bundle."
+    if screen == "suspects" and investigation == "paused":
+        return "paused: u goes on, e changes what may be probed, x ends the search."
     if screen == "suspects" and investigation in ("planning", "running"):
-        return "watch the belief gather: numbers are per cent. x stops probing."
+        return "numbers are per cent of belief. u pauses, e sets limits, x stops at once."
     if screen == "suspects" and investigation == "proposed":
-        return "p asks again what may run: y runs the round, a all rounds to a verdict."
+        return "p asks again: y runs the round, a all of them. u pauses, e sets limits."
     return HINTS.get(screen, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.binding import Binding
 
@@ -59,8 +59,27 @@ DOWN = Key("down", "down,j", "↓", "move(1,0)", "down", "Move the selection dow
 PAGE_UP = Key("page_up", "pageup", "page up", "move(-20,0)", "page up", "Move the selection a page up.")
 PAGE_DOWN = Key("page_down", "pagedown", "page down", "move(20,0)", "page down", "Move the selection a page down.")
 STOP = Key(
-    "stop", "x", "x", "stop_probing", "stop probing", "Stop probing after the trials that run; what was learnt stays."
+    "stop", "x", "x", "stop_probing", "stop now", "Break off the search and its running trials; what was learnt stays."
 )
+PAUSE = Key(
+    "pause",
+    "u",
+    "u",
+    "pause",
+    "pause",
+    "Pause the search once the running round ends, or let it go on; a pause costs no time.",
+)
+RESUME = replace(PAUSE, label="go on")
+EDIT = Key("edit", "e", "e", "edit", "limits", "Leave out nodes, forbid probes, say which part to decide about first.")
+MATRIX = Key("matrix", "m", "m", "matrix", "matrix", "Measurements within the node, or between nodes.")
+PANE_1 = Key("pane_belief", "1", "1", "pane(1)", "belief", "Belief on the fleet and on one node, or the verdict.")
+PANE_2 = Key("pane_matrix", "2", "2", "pane(2)", "matrix", "What the trials measured, pair by pair.")
+PANE_3 = Key(
+    "pane_round", "3", "3", "pane(3)", "round", "The next round: why, what it would mean, what it costs, its trials."
+)
+PANE_4 = Key("pane_suspects", "4", "4", "pane(4)", "suspects", "All suspects, and the trials.")
+TOGGLE = Key("toggle", "space,enter", "space", "switch", "on/off", "Switch the chosen line on or off.")
+APPLY = Key("apply", "y", "y", "apply", "apply", "Let the search go on under these limits, from the next round on.")
 YES = Key("yes", "y", "y", "yes", "yes, this round", "Run the proposed round.")
 ALL = Key("all", "a", "a", "all", "yes, all rounds", "Run rounds until there is a verdict.")
 NO = Key("no", "escape", "esc", "no", "no", "Run nothing now.")

@@ -13,4 +13,5 @@ def probe_titles() -> dict[str, str]:
 def disturbed(flags: str) -> str:
     """`Disturbs.GPU|NVLINK` in words."""
     words = {"GPU": "the GPUs", "NVLINK": "NVLink", "PCIE": "PCIe", "HOST_MEMORY": "host memory"}
+    words |= {"NETWORK": "the network", "POWER": "power up to the limit", "NOTHING": "nothing"}
     return ", ".join(words.get(flag, flag) for flag in flags.partition(".")[2].split("|"))

@@ -1,4 +1,4 @@
-"""What the screens ask of a session: snapshots to draw, and the four things an operator can start."""
+"""What the screens ask of a session: snapshots to draw, and the few things an operator can start or change."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..incident.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from ..incident.events import BundleWritten, RoundPlanned
+    from ..probes.localize.edits import Edits
     from ..topology.fabric import Fabric
 
 
@@ -19,7 +20,15 @@ class InvestigationLike(Protocol):
 
     @property
     def state(self) -> str:
-        """`planning`, `proposed`, `running`, `ended` or `cancelled`."""
+        """`planning`, `proposed`, `running`, `paused`, `ended` or `cancelled`."""
+
+    @property
+    def nodes(self) -> tuple[NodeId, ...]:
+        """The nodes it searches."""
+
+    @property
+    def probes(self) -> tuple[str, ...]:
+        """Names of the probes it was given to run."""
 
     @property
     def proposal(self) -> RoundPlanned | None:
@@ -29,11 +38,40 @@ class InvestigationLike(Protocol):
     def error(self) -> str:
         """One sentence; empty while all is well."""
 
+    @property
+    def budget(self) -> float:
+        """Probing seconds after which it ends undecided."""
+
+    @property
+    def seconds(self) -> float:
+        """Probing seconds spent; waiting for an answer and pausing cost none."""
+
+    @property
+    def began(self) -> float | None:
+        """When the round that runs began, on the operator's clock; None while none runs."""
+
+    @property
+    def paused_at(self) -> float | None:
+        """When the operator paused it; None while it may go on. The round that runs then goes on to its end."""
+
+    @property
+    def edits(self) -> Edits:
+        """What the operator lets it do from the next round on."""
+
     def approve(self, all_rounds: bool = False) -> None:
         """Run the proposed round, or this and all that follow."""
 
+    def pause(self) -> None:
+        """Let the running round end and propose none until `resume`."""
+
+    def resume(self) -> None:
+        """Go on where it was paused."""
+
+    def edit(self, edits: Edits) -> None:
+        """Change what it may do; raises LanescopeError with one sentence for what can't be meant."""
+
     def cancel(self) -> None:
-        """Plan and run no more; what was learnt stays."""
+        """Plan and run no more, at once; what was learnt stays."""
 
 
 class SessionLike(Protocol):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .compile import kind_in
 from .counters import HURTS, Counters
 from .epochs import SMALL_DROP
 from .evidence import BandwidthEvidence
@@ -18,6 +19,8 @@ RESIDUE = 3.0
 """Nats a rival must have left without the bad trials it shares: then it is a second fault and no rival."""
 ASKED_FROM = 0.5
 """Posterior from which it is asked what it would be without this and that."""
+USED_BY_ALL = ("leaf", "spine", "uplink")
+ALL_BUT_GONE = 0.9
 LIKELY_SHARE = 0.99
 """Share of a group's probability from which one of its parts stands for it alone."""
 ALTERNATIVE_FROM = 0.01
@@ -78,6 +81,8 @@ def convict(
     if now.posterior < settings.convict or now.unprompted < settings.convict_unprompted:
         return None
     part, share = _spokesman(grounds.parts, belief, group)
+    if _may_be_traffic(grounds, belief, now):
+        return None
     if now.by_bandwidth < settings.convict_unprompted:
         if share < LIKELY_SHARE or not counters_may_convict(grounds, counters, part):
             return None
@@ -95,6 +100,18 @@ def counters_may_convict(grounds: Grounds, counters: Counters, part: int) -> boo
     return len(counters.struck.get(part, ())) >= grounds.settings.strikes and not may_be_harmless(
         grounds, counters, part
     )
+
+
+def _may_be_traffic(grounds: Grounds, belief: Belief, now: Standing) -> bool:
+    """Whether what looks at fault may as well be the traffic of others on a switch or an uplink that all share.
+
+    Unless nobody else uses the nodes, anything but a part that is all but gone may."""
+    if grounds.settings.drained:
+        return False
+    part, _ = _spokesman(grounds.parts, belief, now.group)
+    _, mode = _looks(grounds.parts, belief, now.group)
+    kind = kind_in(grounds.parts.ways.fabric, grounds.parts.components[part])
+    return kind in USED_BY_ALL and mode.low < ALL_BUT_GONE
 
 
 def may_be_harmless(grounds: Grounds, counters: Counters, part: int) -> bool:

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lanescope.incident.errors import EvidenceError
+from lanescope.incident.errors import EvidenceError, InputError
 from lanescope.incident.events import BundleWritten, NoteWritten, RoundPlanned
 from lanescope.incident.ids import NodeId
 from lanescope.incident.snapshot import Snapshot
+from lanescope.probes.localize.edits import Edits
 from lanescope.topology.fabric import Fabric
 from lanescope.topology.sources.facts import build_fabric
 
@@ -24,6 +25,13 @@ class MadeUpInvestigation:
         self.error = ""
         self.proposal: RoundPlanned | None = None
         self.approved: list[bool] = []
+        self.probes = ("p2p", "h2d", "net_pair")
+        self.budget = 300.0
+        self.seconds = 0.0
+        self.began: float | None = None
+        self.paused_at: float | None = None
+        self.edits = Edits()
+        self.refuses = ""
 
     def propose(self, number: int = 1) -> None:
         self.proposal = plan(number, self.nodes[0])
@@ -32,6 +40,20 @@ class MadeUpInvestigation:
     def approve(self, all_rounds: bool = False) -> None:
         self.approved.append(all_rounds)
         self.state = "running"
+
+    def pause(self) -> None:
+        self.paused_at = self.session.made.now
+        if self.state != "running":
+            self.state = "paused"
+
+    def resume(self) -> None:
+        self.paused_at = None
+        self.state = "proposed" if self.proposal else "planning"
+
+    def edit(self, edits: Edits) -> None:
+        if self.refuses:
+            raise InputError(self.refuses)
+        self.edits = edits
 
     def cancel(self) -> None:
         self.state = "cancelled"

@@ -211,8 +211,9 @@ def test_a_log_line_is_shown_whole_when_selected(faulty: MadeUp) -> None:
 def test_belief_stands_in_per_cent_on_the_map_and_in_the_list(faulty: MadeUp, size: tuple[int, int]) -> None:
     rounds_on(faulty, "sim3", [(0.02, 0.1, 0.6), (0.71, 0.06, 0.05)])
     text = text_of(draw_suspects(suspects_view(*of(faulty), None), *size, INK))
-    assert "71" in line_with(text, " sim3 ·")
-    assert "▲ sim3 GPU5 lane 9" in text
+    assert "80 % of the belief" in line_with(text, " sim3 ")
+    assert "71" in line_with(text, " NVSW2 ")
+    assert "sim3 GPU5 lane 9 is most suspected (71 %)" in text
     assert "No probe tells its" in text
     assert "verdict" in text
 

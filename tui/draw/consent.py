@@ -45,14 +45,16 @@ def draw_consent(
 
 
 def _sentences(coming: NextRound, titles: Mapping[str, str], unmeasured: str) -> list[tuple[str, Role]]:
-    """The question with its cost, then what for, then what each probe is."""
+    """The question with its cost, what for, what each outcome would mean, and what each probe is."""
     count, nodes = plural(coming.trials, "probe"), plural(len(coming.nodes), "node")
     said = [(f"Run round {coming.number}? {count} at once, {seconds(coming.seconds)}, on {nodes}", Role.TITLE)]
     if unmeasured:
         said.append((f"The last round measured nothing: {unmeasured}", Role.WARN))
     said.append((f"To decide: {coming.reason}", Role.TEXT))
+    said += [(sentence, Role.DIM) for sentence in coming.meaning]
     probes = dict.fromkeys(group.probe for group in coming.groups)
-    return said + [(f"{probe}: {titles.get(probe, 'no description')}", Role.DIM) for probe in probes]
+    described = ((probe, titles.get(probe.partition("@")[0], "no description")) for probe in probes)
+    return said + [(f"{probe}: {title}", Role.TEXT) for probe, title in described]
 
 
 def _draw_groups(canvas: Canvas, y: int, end: int, coming: NextRound) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...incident.events import VerdictReached
 from ...incident.findings import Exclusion, Verdict
 from .suspects_view import SuspectsView, alternatives_words, kind_words
+from .swap_test import swap_test
 from .words import per_cent, place, plural, seconds, spoken
 
 
@@ -39,10 +40,13 @@ def _what_next(view: SuspectsView) -> str:
     if view.error:
         return f"Stopped: {_ended(view.error)}"
     round_ = view.next
+    if view.progress.is_paused:
+        held = "the round that runs goes on to its end" if view.state == "running" else "nothing runs"
+        return f"Not yet a verdict, and the search is paused: {held}, and no other is proposed before you press u."
     if view.state == "proposed" and round_:
-        return f"Not yet a verdict. Round {round_.number} waits for your yes (p): {_ended(round_.reason)}"
+        return f"Not yet a verdict: round {round_.number} waits for your yes (p); 3 shows what it would tell."
     if view.state == "running" and round_:
-        return f"Not yet a verdict. Round {round_.number} runs ({seconds(round_.seconds)}): {_ended(round_.reason)}"
+        return f"Not yet a verdict: round {round_.number} runs ({seconds(round_.seconds)}); 3 shows what it would tell."
     if view.state == "planning":
         return "Not yet a verdict. The next round is being planned."
     return "Not a verdict: probing stopped. Press p to go on."
@@ -62,8 +66,7 @@ def reading_of_end(end: VerdictReached) -> list[str]:
             also = (
                 f" {plural(len(end.verdicts) - 1, 'further part')} convicted as well." if len(end.verdicts) > 1 else ""
             )
-            next_step = spoken(first.next) or "swap the part and localize again to confirm"
-            return [found + also, next_step[0].upper() + next_step[1:]]
+            return [found + also, _what_to_do(first)]
         case "none":
             return [
                 "No fault found. That has limits: it excludes what stands above, on the parts that could be probed.",
@@ -76,10 +79,26 @@ def reading_of_end(end: VerdictReached) -> list[str]:
             return [f"Undecided: {reason}", "More rounds would go on from what was learnt: press p."]
 
 
+def _what_to_do(verdict: Verdict) -> str:
+    """Likely is not confirmed: a swap comes before an order."""
+    test = swap_test(spoken(verdict.next) or "swap the part and localize again to confirm")
+    if test.outcomes:
+        return f"That is {verdict.confidence}: before a part is ordered the swap test tells whose fault it is."
+    return test.steps[0].upper() + test.steps[1:] + "."
+
+
 def end_title(end: VerdictReached) -> str:
     """The outcome in two words."""
     titles = {"localized": "Verdict", "none": "No fault found", "not_run": "Nothing was measured"}
     return titles.get(end.outcome, "Undecided")
+
+
+def odds_of(posterior: float) -> str:
+    """`about 29 to 1`; certain to many digits says no more than a thousand to one."""
+    if posterior >= 0.999:
+        return "over 999 to 1"
+    odds = posterior / max(1e-9, 1.0 - posterior)
+    return f"about {odds:.0f} to 1" if odds >= 1.5 else "about even" if odds > 0.67 else f"about 1 to {1 / odds:.0f}"
 
 
 def effect_of(verdict: Verdict) -> str:

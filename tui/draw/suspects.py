@@ -1,58 +1,100 @@
-"""Which part is it? Belief as amber heat on the map of parts, the ranked suspects, and what the next round decides.
+"""Which part is it? Belief as heat on the fleet and on one node, what was measured, the suspects, the next round.
 
-Amber only: red is kept for the verdict, so that nobody reads a guess as a finding.
+    Which part is it?  1 belief  2 matrix  3 round  4 suspects        after round 4
+    running  round 5: 31 trials on 8 nodes, 0.4 of 1.1 s  ━━─── 12 of 300 s spent
+    nodes   sim1 ·  sim2 ·  sim3 ·  [sim4 97]
+    …the node as rails and drops…        …the matrix…
+    ╶ Suspects ─╴
+    ╶ Next: round 5 ─╴
+    Reading …
+
+Amber only: red is kept for the verdict, so that nobody reads a guess as a finding. On narrow screens each of the four
+has a page of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import IntEnum
+
 from textual.strip import Strip
 
-from ...incident.ids import NodeId
-from ..glyphs import SPARKS
 from ..theme import Ink, Mark, Role
-from .canvas import Canvas, clip, wrapped
+from .belief_heat import draw_fleet_heat, draw_node_heat, fleet_rows, node_heat_rows
+from .canvas import Canvas, wrapped
+from .matrix import draw_matrix, matrix_rows, put_matrix_reading, reading_rows
+from .next_round import draw_next_round, next_round_rows
+from .progress import draw_progress
 from .reading import reading_of
-from .suspects_view import SHOWN_FROM, Block, SuspectRow, SuspectsView
+from .suspect_list import WIDE_FROM, draw_suspect_list
+from .suspects_view import SuspectsView
 from .trials import draw_trials
-from .words import per_cent, plural, seconds
+from .words import plural, seconds
 
-WIDE_FROM = 112
-PANEL = 30
-"""Cells of the side panel at wide sizes."""
+MATRIX = 50
+"""Cells of the matrix beside the node at wide sizes."""
 
 
-def draw_suspects(view: SuspectsView, width: int, height: int, ink: Ink) -> list[Strip]:
-    """The picture, the list, the next round, and what it all means in words."""
+class Pane(IntEnum):
+    """What the screen shows; wide screens show most of it on the first."""
+
+    BELIEF = 1
+    MATRIX = 2
+    ROUND = 3
+    SUSPECTS = 4
+
+
+_NAMES = {Pane.BELIEF: "belief", Pane.MATRIX: "matrix", Pane.ROUND: "round", Pane.SUSPECTS: "suspects"}
+_NAMES_AT_END = {Pane.BELIEF: "verdict", Pane.MATRIX: "matrix", Pane.ROUND: "belief", Pane.SUSPECTS: "suspects"}
+
+
+def draw_suspects(view: SuspectsView, width: int, height: int, ink: Ink, pane: Pane = Pane.BELIEF) -> list[Strip]:
+    """One pane, with where the search stands above it and what it all means in words below."""
     canvas = Canvas(width, height, ink)
-    wide = width >= WIDE_FROM
-    _draw_question(canvas, view, wide)
-    if view.belief is None:
-        _draw_beginning(canvas, 2, view)
+    y = draw_question(canvas, view, pane)
+    y = draw_progress(canvas, y, view.progress)
+    if view.belief is None and pane is Pane.BELIEF:
+        _draw_beginning(canvas, y + (width >= WIDE_FROM), view)
+        return canvas.strips()
+    if pane is Pane.MATRIX:
+        draw_matrix_pane(canvas, y, view, height)
         return canvas.strips()
     sentences = reading_of(view)
-    reading_rows = canvas_rows(sentences, width)
-    next_rows = _next_rows(view, wide)
-    room = height - reading_rows - next_rows - 1
-    rows = max(1, min(len(view.nodes), room - 4 - min(5 if wide else 3, len(view.suspects))))
-    y = draw_map(canvas, 2 if wide else 1, view, rows, width - (PANEL if wide else 0))
-    if wide:
-        _draw_panel(canvas, width - PANEL + 1, 2, view)
-        y = max(y, 11)
-    y = _draw_ranked(canvas, y, view, wide, height - reading_rows - next_rows - 1)
-    y = _draw_next(canvas, y, view, next_rows)
-    draw_trials(canvas, y, height - reading_rows, view.trials)
-    put_reading(canvas, height - reading_rows, sentences)
+    bottom = max(y, height - canvas_rows(sentences, width))
+    if pane is Pane.ROUND:
+        y = draw_next_round(canvas, y, view, bottom)
+        draw_trials(canvas, y, bottom, view.trials)
+    elif pane is Pane.SUSPECTS:
+        draw_suspects_pane(canvas, y, view, bottom)
+    else:
+        _draw_belief(canvas, y, view, bottom)
+    put_reading(canvas, bottom, sentences)
     return canvas.strips()
 
 
-def _draw_question(canvas: Canvas, view: SuspectsView, wide: bool) -> None:
-    ink, belief = canvas.ink, view.belief
-    x = canvas.put(1, 0, ("Which part is it?", ink(Role.TITLE, bold=True)))
+def draw_question(canvas: Canvas, view: SuspectsView, pane: Pane) -> int:
+    """The question and the panes; how far it is at the right. Returns the row after it."""
+    ink, belief, wide = canvas.ink, view.belief, canvas.width >= WIDE_FROM
+    x = canvas.put(1, 0, ("Which part is it?", ink(Role.TITLE, bold=True))) + 2
+    names = _NAMES if view.verdict is None else _NAMES_AT_END
+    for each in Pane:
+        chosen = each is pane
+        bracket = ink(Role.SELECT, bold=True)
+        x = canvas.put(x, 0, ("[" if chosen else " ", bracket), (f"{each.value} ", ink(Role.KEY, bold=True)))
+        x = canvas.put(x, 0, (names[each], ink(Role.TITLE if chosen else Role.DIM, bold=chosen)))
+        x = canvas.put(x, 0, ("]" if chosen else " ", bracket))
     if belief is None:
-        return
-    canvas.put(x + 2, 0, (f"{plural(len(view.nodes), 'node')} · {plural(belief.parts, 'part')}", ink(Role.DIM)))
-    tail = f"  {belief.probes} probes  {seconds(belief.seconds)}" if wide else f"  {seconds(belief.seconds)}"
-    canvas.right(0, (f"after round {belief.round}", ink(bold=True)), (tail, ink(Role.DIM)))
+        return 1
+    end = view.verdict
+    tail = f"  {plural(len(view.nodes), 'node')} · {plural(belief.parts, 'part')}" if wide else ""
+    tail += f" · {belief.probes} probes" if wide else f"  {seconds(belief.seconds)}"
+    rounds = end.rounds if end else belief.round
+    said = f"done after {plural(rounds, 'round')}" if end else f"after round {rounds}"
+    if x + len(said) + len(tail) + 3 > canvas.width:
+        tail = ""
+    if x + len(said) < canvas.width:
+        canvas.right(0, (said, ink(bold=True)), (tail, ink(Role.DIM)))
+    return 1
 
 
 def _draw_beginning(canvas: Canvas, y: int, view: SuspectsView) -> None:
@@ -62,216 +104,82 @@ def _draw_beginning(canvas: Canvas, y: int, view: SuspectsView) -> None:
         "planning": "Planning the first round: which probes would tell most.",
         "proposed": "The first round waits for your yes: press p.",
         "running": "The first round runs.",
+        "paused": "Paused before anything was learnt: press u to go on.",
         "cancelled": "Cancelled before anything was learnt.",
         "ended": "Ended before anything was learnt.",
     }
     y = canvas.wrap(1, y, words.get(view.state, view.state), canvas.width - 2)
     if view.error:
         y = canvas.wrap(1, y + 1, view.error, canvas.width - 2, canvas.ink.mark(Mark.WARN))
-    if view.next:
-        _draw_next(canvas, y + 1, view, canvas.height - y - 1)
+    y = draw_next_round(canvas, y + 1, view, canvas.height)
+    draw_trials(canvas, y, canvas.height, view.trials)
 
 
-def draw_map(canvas: Canvas, y: int, view: SuspectsView, rows: int, room: int) -> int:
-    """Rows are nodes, blocks of columns families of parts; returns the row after it."""
-    ink = canvas.ink
-    names = min(14, max(len(node) for node in view.nodes) + 2) if view.nodes else 8
-    blocks, cell, dropped = _fitting(view, room - names - 1)
-    xs, x = [], names
-    for block in blocks:
-        xs.append(x)
-        canvas.put(x + cell - 2, y, (block.family, ink(Role.DIM)))
-        for position, index in enumerate(block.columns):
-            digits = str(index) if cell > 2 or index < 10 else str(index % 10)
-            canvas.put(x + cell * position, y + 1, (digits.rjust(cell - 1), ink(Role.DIM)))
-        x += cell * len(block.columns) + 2
-    shown = _shown_nodes(view, rows)
-    for node in shown:
-        row = y + 2 + shown.index(node)
-        hot = any(share > 0.1 for (owner, *_), share in view.belief_at.items() if owner == node)
-        canvas.put(1, row, (clip(node, names - 2), ink(Role.TITLE if hot else Role.DIM, bold=hot)))
-        for block, x in zip(blocks, xs, strict=True):
-            for position, index in enumerate(block.columns):
-                _draw_cell(canvas, x + cell * position, row, cell, view, (node, block.family, index))
-    y += 2 + len(shown)
-    left = len(view.nodes) - len(shown)
-    notes = [f"and {plural(left, 'node')} more, none believed above {per_cent(SHOWN_FROM)}"] if left else []
-    notes += [f"{', '.join(dropped)}: no room"] if dropped else []
-    if notes:
-        canvas.put(1, y, (clip(" · ".join(notes), room - 2), ink(Role.DIM)))
-        y += 1
-    return y
-
-
-def _fitting(view: SuspectsView, room: int) -> tuple[list[Block], int, list[str]]:
-    """Blocks that fit, with cells of 3 if they all do, else of 2; the least believed are dropped and named."""
-    blocks = list(view.blocks)
-    for cell in (3, 2):
-        if sum(cell * len(block.columns) + 2 for block in blocks) <= room:
-            return blocks, cell, []
-    believed = {
-        block.family: sum(share for (_, family, _), share in view.belief_at.items() if family == block.family)
-        for block in blocks
-    }
-    dropped: list[str] = []
-    while len(blocks) > 1 and sum(2 * len(block.columns) + 2 for block in blocks) > room:
-        least = min(blocks, key=lambda block: believed[block.family])
-        blocks.remove(least)
-        dropped.append(least.family)
-    return blocks, 2, dropped
-
-
-def _shown_nodes(view: SuspectsView, rows: int) -> list[NodeId]:
-    """All nodes in their order, or the most believed ones where not all fit."""
-    if len(view.nodes) <= rows:
-        return list(view.nodes)
-    most = dict.fromkeys(view.nodes, 0.0)
-    for (node, *_), share in view.belief_at.items():
-        most[node] = max(most.get(node, 0.0), share)
-    kept = set(sorted(view.nodes, key=lambda node: -most[node])[: max(1, rows - 1)])
-    return [node for node in view.nodes if node in kept]
-
-
-def _draw_cell(canvas: Canvas, x: int, y: int, cell: int, view: SuspectsView, where: tuple[NodeId, str, int]) -> None:
-    ink = canvas.ink
-    share = view.belief_at.get(where, 0.0)
-    if where in view.convicted:
-        canvas.put(x, y, (Mark.FAIL.glyph.center(cell), ink.mark(Mark.FAIL, fill=True)))
-    elif share >= SHOWN_FROM:
-        number = f"{min(99, round(share * 100)) or 1}"
-        canvas.put(x, y, (f"{number:>{cell - 1}} " if cell > 2 else f"{number:>2}", ink.heat(share)))
-    else:
-        canvas.put(x + cell - 2, y, (Mark.OK.glyph, ink(Role.OK)))
-
-
-def _draw_panel(canvas: Canvas, x: int, y: int, view: SuspectsView) -> None:
-    """How far it is to a verdict, and what was learnt about the measurements."""
-    ink, belief = canvas.ink, view.belief
-    assert belief is not None
-    top = view.suspects[0] if view.suspects else None
-    others = max(0.0, 1 - belief.no_fault - (top.posterior if top else 0.0))
-    canvas.put(x, y, ("How it went" if view.verdict else "How far", ink(Role.TITLE, bold=True)))
-    rows = [
-        ("top suspect", top.posterior if top else 0.0, top.history if top else (), Mark.WARN),
-        ("nothing wrong", belief.no_fault, view.nothing, Mark.OK),
-        ("elsewhere", others, (), Mark.OK),
-    ]
-    for name, share, history, mark in rows:
-        y += 1
-        canvas.put(x, y, (name.ljust(14), ink(Role.DIM)))
-        canvas.right(y, (per_cent(share), ink(bold=True)), edge=x + 20)
-        canvas.put(x + 21, y, (trail(history, 8), ink(mark.role)))
-    learnt = (
-        ("noise", f"{belief.noise * 100:.1f} %"),
-        ("outliers", f"{belief.outliers * 100:.1f} % of windows"),
-        ("bursts", f"{belief.burst:.1f} windows"),
-    )
-    y += 2
-    canvas.put(x, y, ("Learnt", ink(Role.TITLE, bold=True)))
-    for name, value in learnt:
-        y += 1
-        canvas.put(x, y, (name.ljust(9), ink(Role.DIM)), (value, ink(Role.DIM)))
-
-
-def trail(shares: tuple[float, ...], width: int) -> str:
-    """Belief by round, 0 to 1; one character a round, the newest at the right."""
-    tail = shares[-width:]
-    return "".join(SPARKS[max(0, min(7, int(share * 7.999)))] for share in tail).rjust(width)
-
-
-def _draw_ranked(canvas: Canvas, y: int, view: SuspectsView, wide: bool, end: int) -> int:
-    """A row a class, most believed first; the columns of reasons go first where it is narrow."""
-    belief = view.belief
-    assert belief is not None
-    shown = view.suspects[: max(1, min(len(view.suspects), end - y - 1, 6))]
-    held = sum(row.posterior for row in shown)
-    note = f"{per_cent(held)} of the belief is in {plural(len(shown), 'class')} of {plural(belief.parts, 'part')}"
-    if not shown:
-        note = "no part is suspected"
-    canvas.rule(y, "Suspects", note if wide else "")
-    heads = (
-        ((72, "bad"), (82, "clean"), (90, "nats"), (99, "strikes"))
-        if wide
-        else ((57, "bad"), (65, "clean"), (76, "strikes"))
-    )
-    for edge, head in heads:
-        canvas.right(y, (f" {head} ", canvas.ink(Role.DIM)), edge=edge + 1)
+def _draw_belief(canvas: Canvas, y: int, view: SuspectsView, bottom: int) -> None:
+    """The fleet, the chosen node and what was measured; at wide sizes the suspects and the next round below."""
+    wide = canvas.width >= WIDE_FROM
+    under = min(4, 1 + len(view.suspects)) + min(5, next_round_rows(view.next, canvas.width, 0)) if wide else 0
+    y = draw_map(canvas, y, view, bottom - under)
     if wide:
-        canvas.put(102, y, (" by round ", canvas.ink(Role.DIM)))
-    for number, row in enumerate(shown):
-        y += 1
-        _draw_suspect(canvas, y, row, number == 0, wide)
-    left = len(view.suspects) - len(shown)
-    if left and y + 1 < end:
-        y += 1
-        canvas.put(
-            3,
-            y,
-            (
-                f"… and {plural(left, 'class')} more with {per_cent(sum(r.posterior for r in view.suspects) - held)}",
-                canvas.ink(Role.DIM),
-            ),
-        )
-    return y + 1
+        planned = min(next_round_rows(view.next, canvas.width, 4), max(4, (bottom - y) // 2)) if view.next else 0
+        y = draw_suspect_list(canvas, y, view, min(bottom - planned, y + 8))
+        y = draw_next_round(canvas, y, view, min(bottom, y + planned))
+        draw_trials(canvas, y, bottom, view.trials)
+    elif bottom - y >= 2:
+        draw_suspect_list(canvas, y, view, bottom)
 
 
-def _draw_suspect(canvas: Canvas, y: int, row: SuspectRow, first: bool, wide: bool) -> None:
-    ink = canvas.ink
-    likely = row.posterior >= 0.5
-    tone = ink(Role.WARN, bold=True) if likely else ink()
-    canvas.put(1, y, (Mark.WARN.glyph if likely else " ", tone))
-    canvas.put(3, y, (clip(row.name, 21 if wide else 24), tone))
-    if wide:
-        canvas.put(25, y, (clip(row.kinds, 27), ink(Role.DIM)))
-    at = 53 if wide else 28
-    canvas.right(y, (per_cent(row.posterior), ink(bold=first)), edge=at + 6)
-    canvas.meter(at + 7, y, row.posterior, 8 if wide else 14, ink(Role.WARN if row.posterior >= 0.05 else Role.OK))
-    edges = (72, 82, 90, 99) if wide else (57, 65, 0, 76)
-    canvas.right(y, (str(row.bad), ink()), edge=edges[0])
-    canvas.right(y, (str(row.clean), ink(Role.DIM)), edge=edges[1])
-    canvas.right(y, (str(row.strikes), ink() if row.strikes else ink(Role.DIM)), edge=edges[3])
-    if wide:
-        canvas.right(y, (f"{row.nats:+.1f}", ink(Role.DIM)), edge=edges[2])
-        canvas.put(103, y, (trail(row.history, 15), ink(Role.WARN if first else Role.OK)))
-
-
-def _next_rows(view: SuspectsView, wide: bool) -> int:
-    if view.next is None or view.verdict is not None:
-        return 0
-    return 2 + min(len(view.next.groups), 4 if wide else 2)
-
-
-def _draw_next(canvas: Canvas, y: int, view: SuspectsView, room: int) -> int:
-    """The round that waits, runs or ran last: cost, what it is to decide, what it touches."""
-    coming, ink = view.next, canvas.ink
-    if coming is None or room < 2:
+def draw_map(canvas: Canvas, y: int, view: SuspectsView, bottom: int) -> int:
+    """Belief on the fleet and on the chosen node, with the matrix beside it where there is room."""
+    if len(view.nodes) > 1 or view.fleet.knows_network:
+        heat_rows = node_heat_rows(view.heat) if view.heat else 0
+        limit = max(1, min(6, bottom - y - min(heat_rows, 11) - 2))
+        needed = fleet_rows(view.fleet, canvas.width, limit)
+        y = draw_fleet_heat(canvas, y, view.fleet, view.chosen, max(1, min(limit, needed)))
+    if view.heat is None:
         return y
-    title = {"proposed": "Next", "running": "Running"}.get(view.state, "Last")
-    note = f"{plural(coming.trials, 'probe')} at once · {seconds(coming.seconds)} · {plural(len(coming.nodes), 'node')}"
-    canvas.rule(
-        y,
-        f"{title}: round {coming.number}",
-        f"{note} · promises {coming.gain:.2f} nats of information" if canvas.width >= WIDE_FROM else note,
-    )
-    y += 1
-    canvas.put(1, y, (clip(coming.reason, canvas.width - 2), ink()))
-    groups = coming.groups[: room - 2]
-    for group in groups:
+    if canvas.width < WIDE_FROM:
+        return draw_node_heat(canvas, 0, y, view.heat, canvas.width - 1, bottom - y)
+    left = draw_node_heat(canvas, 0, y, view.heat, canvas.width - MATRIX - 2, bottom - y)
+    x = canvas.width - MATRIX
+    right = draw_matrix(canvas, x, y, view.matrix, MATRIX, bottom - y)
+    right = put_matrix_reading(canvas, x, right, view.matrix, MATRIX, min(3, bottom - right))
+    return max(left, right)
+
+
+def draw_matrix_pane(canvas: Canvas, y: int, view: SuspectsView, end: int) -> None:
+    """The matrix in full, and what it means."""
+    if canvas.height >= 26:
         y += 1
-        x = canvas.put(1, y, (f"{group.count}×".rjust(4), ink(bold=True)), (f" {group.probe:<5}", ink()))
-        x = canvas.put(x, y, (f" {clip(group.node, 12)} ", ink()), (f"{seconds(group.seconds):>6}  ", ink(Role.DIM)))
-        left = len(coming.groups) - len(groups) if group is groups[-1] else 0
-        more = f" and {plural(left, 'group')} more" if left else ""
-        canvas.put(x, y, (clip(group.targets, canvas.width - x - 1 - len(more)) + more, ink(Role.DIM)))
-    return y + 1
+    said = min(reading_rows(view.matrix, canvas.width - 8), 6)
+    room = end - y - said - 1
+    y = draw_matrix(canvas, 0, y, view.matrix, canvas.width, min(room, matrix_rows(view.matrix) + 1))
+    canvas.hline(0, canvas.width - 1, y, canvas.ink(Role.FAINT))
+    canvas.put(1, y + 1, ("Reading", canvas.ink(Role.TITLE, bold=True)))
+    put_matrix_reading(canvas, 8, y + 1, view.matrix, canvas.width - 8, end - y - 1)
 
 
-def canvas_rows(sentences: list[str], width: int) -> int:
+def draw_suspects_pane(canvas: Canvas, y: int, view: SuspectsView, bottom: int) -> int:
+    """The suspects, what was learnt of the measurements, and the trials; returns the row after them."""
+    if view.belief is None:
+        return draw_trials(canvas, y, bottom, view.trials)
+    y = draw_suspect_list(canvas, y, view, max(y + 4, y + 2 * (bottom - y) // 3))
+    belief = view.belief
+    if bottom - y >= 4:
+        learnt = (
+            f"learnt: noise {belief.noise * 100:.1f} %, outliers {belief.outliers * 100:.1f} % of windows, "
+            f"bad windows in runs of {belief.burst:.1f}"
+        )
+        y = canvas.wrap(1, y, learnt, canvas.width - 2, canvas.ink(Role.DIM))
+    return draw_trials(canvas, y, bottom, view.trials)
+
+
+def canvas_rows(sentences: Sequence[str], width: int) -> int:
     """Rows that a reading takes, with the line above it."""
     return 1 + sum(len(wrapped(sentence, width - 10)) for sentence in sentences)
 
 
-def put_reading(canvas: Canvas, y: int, sentences: list[str]) -> int:
+def put_reading(canvas: Canvas, y: int, sentences: Sequence[str]) -> int:
     """What the picture means, in words: the last sentence, which says what to do, is bold."""
     ink = canvas.ink
     canvas.hline(0, canvas.width - 1, y, ink(Role.FAINT))

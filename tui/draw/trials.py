@@ -12,7 +12,8 @@ from ...incident.snapshot import Snapshot
 from ...signals.counters import plain_name
 from ..theme import Mark, Role
 from .canvas import Canvas, clip
-from .words import label, spoken
+from .matrix_view import unit_of
+from .words import label, place, plural, spoken
 
 KEPT = 200
 """Newest trials a screen could show."""
@@ -27,19 +28,25 @@ class TrialLine:
     id: str
     where: str
     gbps: float
-    """Median of its windows; NaN where nothing was measured."""
+    """Median of its windows, in the probe's unit; NaN where nothing was measured."""
     low: int
     """Windows far below the median."""
     windows: int
     moved: str
     """Counters that moved while it ran."""
     error: str
+    check: str = ""
+    """`good` or `wrong` of a probe that checks something."""
+    detail: str = ""
+    unit: str = "GB/s"
     count: int = 1
 
     @property
     def mark(self) -> Mark:
         """Whether something happened in it."""
-        return Mark.UNKNOWN if self.error else Mark.WARN if self.low or self.moved else Mark.OK
+        if self.error:
+            return Mark.UNKNOWN
+        return Mark.WARN if self.low or self.moved or self.check == "wrong" else Mark.OK
 
 
 def trial_lines(snapshot: Snapshot) -> tuple[TrialLine, ...]:
@@ -72,28 +79,34 @@ def _line(ended: TrialEnded) -> TrialLine:
     moved = [
         f"{label(move.component)} {plain_name(move.counter)} +{move.step:.0f}" for move in ended.moves if move.step > 0
     ]
-    targets = "→".join(label(part) for part in trial.targets)
+    first, *others = trial.targets
+    away = [place(part) if part.node != first.node else label(part) for part in others]
+    targets = "→".join([label(first), *away])
     return TrialLine(
         trial.id,
         f"{trial.node} {trial.probe} {targets}",
         middle,
-        sum(window < LOW_BELOW * middle for window in ended.windows),
+        sum(window < LOW_BELOW * middle for window in ended.windows) if unit_of(trial.probe) == "GB/s" else 0,
         len(ended.windows),
         ", ".join(moved),
         spoken(ended.error),
+        ended.check,
+        spoken(ended.detail),
+        unit_of(trial.probe),
     )
 
 
-def draw_trials(canvas: Canvas, y: int, end: int, trials: Sequence[TrialLine]) -> None:
-    """As many as fit between rows y and `end`, those in which something happened marked."""
+def draw_trials(canvas: Canvas, y: int, end: int, trials: Sequence[TrialLine]) -> int:
+    """As many as fit between rows y and `end`, those in which something happened marked. Returns the row after them."""
     if not trials or end - y < 2:
-        return
+        return y
     canvas.rule(y, "Trials", "those in which something happened first, then the newest")
     y += 1
     for trial in trials:
         if y >= end:
-            return
+            break
         y = _draw_trial(canvas, y, trial, end)
+    return y
 
 
 def _draw_trial(canvas: Canvas, y: int, trial: TrialLine, end: int) -> int:
@@ -102,9 +115,13 @@ def _draw_trial(canvas: Canvas, y: int, trial: TrialLine, end: int) -> int:
     canvas.put(1, y, (mark.glyph, ink.mark(mark)))
     if trial.error:
         return canvas.wrap(3, y, f"{trial.count}× nothing measured: {trial.error}", canvas.width - 4, limit=end - y)
-    canvas.put(3, y, (f"{trial.id:<8}", ink(Role.DIM)), clip(trial.where, 30))
-    x = canvas.put(42, y, f"{trial.gbps:6.1f} GB/s", (f"  {trial.windows} windows", ink(Role.DIM)))
-    low = f"  {trial.low} low" if trial.low else ""
-    x = canvas.put(x, y, (low, ink.mark(Mark.WARN)))
-    canvas.put(x + 2, y, (clip(trial.moved, canvas.width - x - 3), ink.mark(Mark.WARN)))
+    canvas.put(3, y, (f"{trial.id:<8}", ink(Role.DIM)), clip(trial.where, 33))
+    x = 46
+    if trial.windows:
+        x = canvas.put(x, y, f"{trial.gbps:6.1f} {trial.unit}", (f"  {plural(trial.windows, 'window')}", ink(Role.DIM)))
+    if trial.check:
+        x = canvas.put(x, y, (f"  {trial.check}", ink.mark(Mark.WARN if trial.check == "wrong" else Mark.OK)))
+    x = canvas.put(x, y, (f"  {trial.low} low" if trial.low else "", ink.mark(Mark.WARN)))
+    said = trial.moved or (trial.detail if trial.check == "wrong" else "")
+    canvas.put(x + 2, y, (clip(said, canvas.width - x - 3), ink.mark(Mark.WARN)))
     return y + 1

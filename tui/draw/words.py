@@ -89,7 +89,9 @@ def label(component: ComponentId) -> str:
 
 
 def place(component: ComponentId) -> str:
-    """A part with its node before it: `sim3 GPU3 lane 7`."""
+    """A part with its node before it: `sim3 GPU3 lane 7`; a cable by its two ends."""
+    if component.kind in ("cable", "uplink"):
+        return component.within
     return str(component) if "/" not in component else f"{component.node} {label(component)}"
 
 
