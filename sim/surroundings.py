@@ -35,6 +35,8 @@ class Surroundings:
     """Seconds after which an intermittent fault's duty changes: as declared, doubled, as declared, halved. 0: never."""
     clock_skew: float = 0.05
     """Standard deviation of the nodes' clocks against the true time, seconds."""
+    nccl: bool = False
+    """Nodes have a libnccl.so.2, as those have on which jobs run without containers."""
     storage_nics: bool = False
     """Every node has a two-port Ethernet NIC for storage too, its second port empty and switched off by design."""
 
@@ -67,6 +69,7 @@ def read_surroundings(table: Table) -> Surroundings:
         net_tenants_take=table.between("net_tenants_take", 0.0, 0.95, usual.net_tenants_take),
         duty_drift=_drift(table, usual.duty_drift),
         clock_skew=table.between("clock_skew", 0.0, 3600.0, usual.clock_skew),
+        nccl=table.flag("nccl", usual.nccl),
         storage_nics=table.flag("storage_nics", usual.storage_nics),
     )
     table.done()

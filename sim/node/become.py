@@ -20,7 +20,8 @@ def become(machine: Machine) -> None:
     abstract_sockets.install(machine.folder)
     _install_names(machine)
     _install_clock(machine)
-    nccl_file.install(machine)
+    if machine.world.scenario.world.nccl:
+        nccl_file.install(machine)
     cuda = cache(machine.cuda_library)
     library.install(
         {

@@ -56,7 +56,7 @@ class Fleet:
 async def served(folder: Path, faults: str, network: str) -> AsyncIterator[Fleet]:
     """Two nodes behind SSH that are live."""
     path = folder / "two.toml"
-    world = f"[world]\n{QUIET}[network]\n{network}"
+    world = f"[world]\nnccl = true\n{QUIET}[network]\n{network}"
     path.write_text(f'platform = "h100_hgx"\nnodes = 2\nspeed = 50.0\n{world}{faults}', "utf-8")
     scenario = load_scenario(path)
     async with SimFleet(scenario) as running:
