@@ -15,8 +15,11 @@ from ..topology.sources.platform import fabric_of
 
 
 def network_claims(world: World) -> Iterator[Claim]:
-    """Switches and cables as `ibnetdiscover` shows them; and the spine of each NIC where people are told."""
-    yield from claims_of_readings(parse_ibnetdiscover(world.fabric_text()).readings, {})
+    """Switches and cables as `ibnetdiscover` shows them; how traffic is forwarded, where people are told."""
+    for claim in claims_of_readings(parse_ibnetdiscover(world.fabric_text()).readings, {}):
+        yield claim
+        if isinstance(claim, PartClaim) and claim.kind == "netswitch" and world.scenario.wiring.routing == "adaptive":
+            yield PartClaim(claim.part, "netswitch", Source.IBNETDISCOVER, {"routing": "adaptive"})
     for nic, spine in world.forwarding().items():
         yield PartClaim(ComponentId(nic), "nic", Source.IBNETDISCOVER, {"spine": spine})
 

@@ -40,6 +40,20 @@ def count(value: object) -> int | None:
     return value if type(value) is int and 0 <= value < LARGEST_COUNT else None
 
 
+def word(value: object, longest: int, but: str = " ") -> str:
+    """A short printable word without any character of `but`; empty for anything else."""
+    fits = isinstance(value, str) and len(value) <= longest and value.isprintable() and not set(but) & set(value)
+    return str(value) if fits else ""
+
+
+def driver_in_words(head: Mapping[str, Any]) -> str:
+    """`, CUDA driver 13.0` of a program's first line; empty where it does not say."""
+    driver = number(head.get("driver"))
+    if not 1000 <= driver < 1_000_000:
+        return ""
+    return f", CUDA driver {int(driver) // 1000}.{int(driver) % 1000 // 10}"
+
+
 def digits(value: object, length: int) -> str:
     """So many hexadecimal digits; empty for anything else."""
     fits = isinstance(value, str) and len(value) == length and all(letter in "0123456789abcdef" for letter in value)

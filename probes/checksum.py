@@ -13,7 +13,7 @@ from ..topology.paths import Crossing, Path
 from .answers import mappings
 from .burns import KINDS, PROGRAM, Burn, burn_task, read_burns, tflops_in_words, wrong_in_words
 from .copies import measured_by
-from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, parts_in_words
+from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, addressed_gpus, parts_in_words
 
 KINDS_IN_TURN = ("integer", "fma", "wmma")
 
@@ -34,7 +34,7 @@ class Checksum:
 
     def targets(self, fabric: Fabric, node: NodeId) -> tuple[Targets, ...]:
         """Each GPU whose bus address is known."""
-        return tuple((gpu,) for gpu in fabric.gpus(node) if fabric.bus_address(gpu))
+        return tuple((gpu,) for gpu in addressed_gpus(fabric, node))
 
     def exercises(self, fabric: Fabric, targets: Targets) -> Path:
         """The GPU alone: data stay in its registers."""

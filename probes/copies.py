@@ -14,7 +14,7 @@ from ..incident.findings import CounterMove
 from ..incident.ids import ComponentId, lane_id
 from ..incident.source import Task, TaskOutput
 from ..topology.fabric import Fabric, canonical_address
-from .answers import first_of, mappings, number
+from .answers import driver_in_words, first_of, mappings, number
 from .link_words import links_in_words
 from .probe import Measured
 
@@ -134,10 +134,7 @@ def _move(row: Mapping[str, Any], gpus: Mapping[str | None, ComponentId]) -> Cou
 
 def measured_by(program: str, lines: Iterable[Mapping[str, Any]], used: int, late: int = 0, bad: int = 0) -> str:
     """`cuda_copy, CUDA driver 13.0`, and how many windows were left out and why."""
-    said = program
-    driver = number(first_of(lines, "head").get("driver"))
-    if 1000 <= driver < 1_000_000:
-        said += f", CUDA driver {int(driver) // 1000}.{int(driver) % 1000 // 10}"
+    said = program + driver_in_words(first_of(lines, "head"))
     if late or bad:
         said += f"; {used} of {used + late + bad} windows used: {late} began late, {bad} unreadable"
     return said

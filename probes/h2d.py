@@ -11,7 +11,7 @@ from ..incident.source import Task, TaskOutput
 from ..topology.fabric import Fabric
 from ..topology.paths import Path, host_copy_path
 from .copies import copy_task, read_copy
-from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, parts_in_words
+from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, addressed_gpus, parts_in_words
 
 METRIC = "h2d_pinned"
 
@@ -30,7 +30,7 @@ class HostToDeviceCopy:
 
     def targets(self, fabric: Fabric, node: NodeId) -> tuple[Targets, ...]:
         """Each GPU whose bus address is known."""
-        return tuple((gpu,) for gpu in fabric.gpus(node) if fabric.bus_address(gpu))
+        return tuple((gpu,) for gpu in addressed_gpus(fabric, node))
 
     def exercises(self, fabric: Fabric, targets: Targets) -> Path:
         """The PCIe links above the GPU up to its socket's memory."""

@@ -14,7 +14,7 @@ from ..topology.fabric import Fabric
 from ..topology.paths import Path, path
 from .answers import count, digits, first_of, mappings
 from .copies import bus_of, measured_by, moves_of, rates_of
-from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, parts_in_words
+from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, addressed_gpus, parts_in_words
 
 PROGRAM = "memory_check"
 SHARE = 0.9
@@ -38,7 +38,7 @@ class MemoryCheck:
 
     def targets(self, fabric: Fabric, node: NodeId) -> tuple[Targets, ...]:
         """Each GPU whose bus address is known."""
-        return tuple((gpu,) for gpu in fabric.gpus(node) if fabric.bus_address(gpu))
+        return tuple((gpu,) for gpu in addressed_gpus(fabric, node))
 
     def exercises(self, fabric: Fabric, targets: Targets) -> Path:
         """The GPU and its memory: nothing crosses a link but the report."""

@@ -5,7 +5,6 @@ The answers come from nodes: any value may be missing or of the wrong kind. Such
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,6 +16,7 @@ from ..incident.findings import CounterMove
 from ..incident.ids import ComponentId, lane_id
 from ..incident.source import TaskOutput
 from ..topology.fabric import Fabric, canonical_address
+from .answers import driver_in_words, first_of, mappings, number, word
 from .copies import COUNTERS, FEWEST_WINDOWS, MOST_WINDOWS
 from .nccl_tasks import PROGRAM
 from .probe import Measured
@@ -71,12 +71,12 @@ def read_ranks(
 
 def uses_nvls(outputs: Sequence[TaskOutput]) -> bool:
     """Whether NVSwitches reduced the data."""
-    return any(_head(output.lines).get("nvls") == "used" for output in outputs)
+    return any(first_of(mappings(output.lines), "head").get("nvls") == "used" for output in outputs)
 
 
 def _read(output: TaskOutput, gpu: ComponentId) -> _Rank:
-    rank = _Rank(gpu, _head(output.lines))
-    for line in _mappings(output.lines):
+    rank = _Rank(gpu, first_of(mappings(output.lines), "head"))
+    for line in mappings(output.lines):
         if "w" in line:
             _take_window(rank, line)
         rows = line.get("counters")
@@ -86,7 +86,7 @@ def _read(output: TaskOutput, gpu: ComponentId) -> _Rank:
 
 
 def _take_window(rank: _Rank, line: Mapping[str, Any]) -> None:
-    window, rate = line["w"], _number(line.get("gbps"))
+    window, rate = line["w"], number(line.get("gbps"))
     if type(window) is not int or not 0 <= window < MOST_WINDOWS or window in rank.rates or not rate > 0:
         rank.bad += 1
     elif line.get("late"):
@@ -145,7 +145,7 @@ def _moves(rank: _Rank, fabric: Fabric, counted: frozenset[ComponentId]) -> Iter
     for row in rank.rows:
         component = _counted_part(row, rank.gpu, bus)
         name = _word(row.get("name"))
-        before, after = _number(row.get("before")), _number(row.get("after"))
+        before, after = number(row.get("before")), number(row.get("after"))
         if component not in counted or component is None or not name or not (before >= 0 and after >= 0):
             continue
         if "nic" in row or name in COUNTERS:
@@ -179,10 +179,7 @@ def _measured_by(ranks: Sequence[_Rank], used: int, seen: int) -> str:
     head = ranks[0].head
     library = head.get("nccl")
     version = _word(library.get("version")) if isinstance(library, Mapping) else ""
-    said = f"{PROGRAM} {version}".strip()
-    driver = _number(head.get("driver"))
-    if 1000 <= driver < 1_000_000:
-        said += f", CUDA driver {int(driver) // 1000}.{int(driver) % 1000 // 10}"
+    said = f"{PROGRAM} {version}".strip() + driver_in_words(head)
     late, bad = len(set().union(*(rank.late for rank in ranks))), sum(rank.bad for rank in ranks)
     if used < seen or bad:
         said += f"; {used} of {seen} windows used: {late} began late on some rank, {bad} unreadable"
@@ -209,31 +206,5 @@ def _names(trial: Trial) -> str:
     return " and ".join(trial.targets) if len(trial.targets) < 4 else f"{len(trial.targets)} GPUs"
 
 
-def _head(lines: Sequence[Any]) -> Mapping[str, Any]:
-    for line in _mappings(lines):
-        if isinstance(line.get("head"), Mapping):
-            found: Mapping[str, Any] = line["head"]
-            return found
-    return {}
-
-
-def _mappings(lines: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
-    return (line for line in lines if isinstance(line, Mapping))
-
-
 def _word(value: object) -> str:
-    """A short printable word of a node; empty for anything else."""
-    if not isinstance(value, str) or len(value) > LONGEST_WORD or not value.isprintable() or " " in value:
-        return ""
-    return value
-
-
-def _number(value: object) -> float:
-    """A finite number as a float; NaN for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return math.nan
-    try:
-        number = float(value)
-    except OverflowError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
+    return word(value, LONGEST_WORD)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..incident.errors import Unparsable
 from ..incident.events import Trial
@@ -18,7 +18,7 @@ from ..topology.paths import Path
 from .nccl_answers import Carrier, read_ranks, uses_nvls
 from .nccl_tasks import ANY, NCCL, NO_NVLS, NO_P2P, ONLY_NET, SECONDS, rank_tasks
 from .nccl_ways import all_by_default, all_by_host, all_by_nics, in_words, lanes_of, nics_of
-from .probe import CUDA, Aim, Disturbs, Measure, Measured, Need, Targets
+from .probe import CUDA, Aim, Disturbs, Measure, Measured, Need, Targets, addressed_gpus
 
 ALL_REDUCE, ALL_TO_ALL = "allreduce", "alltoall"
 GROUP_BYTES = 256 << 20
@@ -32,12 +32,12 @@ class Collective:
     name: str
     title: str
     op: str
-    transports: Mapping[str, bool]
-    carrier: Carrier
-    way: Callable[[Fabric, Targets], Path]
-    loads: str
+    transports: Mapping[str, bool] = field(default_factory=lambda: ANY)
+    carrier: Carrier = Carrier.ANY
+    way: Callable[[Fabric, Targets], Path] = all_by_default
+    loads: str = "their NVLinks"
     """What is loaded beside the GPUs, in words."""
-    disturbs: Disturbs
+    disturbs: Disturbs = Disturbs.GPU | Disturbs.NVLINK
     by_nics: bool = False
     aim: Aim = Aim.GROUP
     measure: Measure = Measure.BANDWIDTH
@@ -47,7 +47,7 @@ class Collective:
 
     def targets(self, fabric: Fabric, node: NodeId) -> tuple[Targets, ...]:
         """All GPUs of the node whose bus address is known, as one group; people choose smaller and larger ones."""
-        gpus = tuple(gpu for gpu in fabric.gpus(node) if fabric.bus_address(gpu))
+        gpus = addressed_gpus(fabric, node)
         if len(gpus) < 2 or (self.by_nics and not all(nics_of(fabric, (gpu,)) for gpu in gpus)):
             return ()
         return (gpus,)
@@ -82,60 +82,19 @@ class Collective:
         return math.nan
 
 
-_BY_NVLINK = Disturbs.GPU | Disturbs.NVLINK
 _BY_HOST = Disturbs.GPU | Disturbs.PCIE | Disturbs.HOST_MEMORY
 _BY_NICS = Disturbs.GPU | Disturbs.PCIE | Disturbs.NETWORK
 
 COLLECTIVES: tuple[Collective, ...] = (
+    Collective("allreduce_subset", "NCCL all-reduce", ALL_REDUCE),
+    Collective("alltoall_subset", "NCCL all-to-all", ALL_TO_ALL),
+    Collective("allreduce_nvls_off", "NCCL all-reduce without NVLS", ALL_REDUCE, NO_NVLS),
     Collective(
-        name="allreduce_subset",
-        title="NCCL all-reduce",
-        op=ALL_REDUCE,
-        transports=ANY,
-        carrier=Carrier.ANY,
-        way=all_by_default,
-        loads="their NVLinks",
-        disturbs=_BY_NVLINK,
+        "allreduce_p2p_off", "NCCL all-reduce through host memory", ALL_REDUCE, NO_P2P,
+        carrier=Carrier.NOT_P2P, way=all_by_host, loads="host memory", disturbs=_BY_HOST,
     ),
     Collective(
-        name="alltoall_subset",
-        title="NCCL all-to-all",
-        op=ALL_TO_ALL,
-        transports=ANY,
-        carrier=Carrier.ANY,
-        way=all_by_default,
-        loads="their NVLinks",
-        disturbs=_BY_NVLINK,
+        "allreduce_net", "NCCL all-reduce by the NICs", ALL_REDUCE, ONLY_NET,
+        carrier=Carrier.NET, way=all_by_nics, loads="their NICs", disturbs=_BY_NICS, by_nics=True,
     ),
-    Collective(
-        name="allreduce_nvls_off",
-        title="NCCL all-reduce without NVLS",
-        op=ALL_REDUCE,
-        transports=NO_NVLS,
-        carrier=Carrier.ANY,
-        way=all_by_default,
-        loads="their NVLinks",
-        disturbs=_BY_NVLINK,
-    ),
-    Collective(
-        name="allreduce_p2p_off",
-        title="NCCL all-reduce through host memory",
-        op=ALL_REDUCE,
-        transports=NO_P2P,
-        carrier=Carrier.NOT_P2P,
-        way=all_by_host,
-        loads="host memory",
-        disturbs=_BY_HOST,
-    ),
-    Collective(
-        name="allreduce_net",
-        title="NCCL all-reduce by the NICs",
-        op=ALL_REDUCE,
-        transports=ONLY_NET,
-        carrier=Carrier.NET,
-        way=all_by_nics,
-        loads="their NICs",
-        disturbs=_BY_NICS,
-        by_nics=True,
-    ),
-)
+)  # fmt: skip

@@ -14,7 +14,7 @@ from ..topology.paths import Path, peer_copy_path
 from .nccl_answers import Carrier, read_ranks
 from .nccl_tasks import NCCL, ONLY_NET, SECONDS, WITH_P2P, rank_tasks
 from .nccl_ways import in_words, lanes_of, nics_of, through_nics
-from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets
+from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, addressed_gpus
 
 OP = "sendrecv"
 P2P_BYTES = 256 << 20
@@ -37,7 +37,7 @@ class PeerSend:
 
     def targets(self, fabric: Fabric, node: NodeId) -> tuple[Targets, ...]:
         """Ordered pairs of GPUs whose bus address is known."""
-        return tuple(permutations(_addressed(fabric, node), 2))
+        return tuple(permutations(addressed_gpus(fabric, node), 2))
 
     def exercises(self, fabric: Fabric, targets: Targets) -> Path:
         """The lanes of either GPU, the NVSwitches between them; PCIe where there is no NVLink."""
@@ -124,12 +124,8 @@ class NetworkPair(_NetworkSend):
         return tuple((gpu,) for gpu in _with_nics(fabric, node))
 
 
-def _addressed(fabric: Fabric, node: NodeId) -> list[ComponentId]:
-    return [gpu for gpu in fabric.gpus(node) if fabric.bus_address(gpu)]
-
-
 def _with_nics(fabric: Fabric, node: NodeId) -> list[ComponentId]:
-    return [gpu for gpu in _addressed(fabric, node) if nics_of(fabric, (gpu,))]
+    return [gpu for gpu in addressed_gpus(fabric, node) if nics_of(fabric, (gpu,))]
 
 
 def _nic_rate(fabric: Fabric, node: NodeId) -> float:

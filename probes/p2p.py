@@ -13,7 +13,7 @@ from ..incident.source import Task, TaskOutput
 from ..topology.fabric import Fabric
 from ..topology.paths import Path, peer_copy_path
 from .copies import copy_task, head_of, read_copy
-from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, parts_in_words
+from .probe import CUDA, Aim, Disturbs, Measure, Measured, Targets, addressed_gpus, parts_in_words
 
 METRIC = "nvbandwidth_d2d_write_ce"
 
@@ -32,7 +32,7 @@ class PeerCopy:
 
     def targets(self, fabric: Fabric, node: NodeId) -> tuple[Targets, ...]:
         """Ordered pairs of GPUs whose bus address is known."""
-        return tuple(permutations((gpu for gpu in fabric.gpus(node) if fabric.bus_address(gpu)), 2))
+        return tuple(permutations(addressed_gpus(fabric, node), 2))
 
     def exercises(self, fabric: Fabric, targets: Targets) -> Path:
         """The lanes of either GPU, the NVSwitches between them; PCIe where there is no NVLink."""

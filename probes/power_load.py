@@ -25,7 +25,7 @@ from .burns import (
     wrong_in_words,
 )
 from .copies import measured_by
-from .probe import CUDA, Aim, Disturbs, Measure, Measured, Need, Targets, parts_in_words
+from .probe import CUDA, Aim, Disturbs, Measure, Measured, Need, Targets, addressed_gpus, parts_in_words
 
 KIND, IDLE = "wmma", "gpu_idle"
 NVML = Need("libnvidia-ml.so.1", "the NVIDIA driver")
@@ -47,7 +47,7 @@ class PowerLoad:
 
     def targets(self, fabric: Fabric, node: NodeId) -> tuple[Targets, ...]:
         """Each GPU whose bus address is known."""
-        return tuple((gpu,) for gpu in fabric.gpus(node) if fabric.bus_address(gpu))
+        return tuple((gpu,) for gpu in addressed_gpus(fabric, node))
 
     def exercises(self, fabric: Fabric, targets: Targets) -> Path:
         """The GPU alone."""

@@ -149,6 +149,11 @@ class Probe(Protocol):
         """What healthy parts measure, in its unit; NaN where nobody has measured this platform."""
 
 
+def addressed_gpus(fabric: Fabric, node: NodeId) -> tuple[ComponentId, ...]:
+    """The GPUs of a node that a program can be aimed at: those whose bus address is known."""
+    return tuple(gpu for gpu in fabric.gpus(node) if fabric.bus_address(gpu))
+
+
 def parts_in_words(targets: Sequence[ComponentId]) -> str:
     """`GPU3 and GPU5 of gpu-017`."""
     names = " and ".join(target.name.upper() for target in targets)

@@ -5,7 +5,6 @@ The answer comes from a node: any value may be missing or of the wrong kind, and
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from ..incident.findings import CounterMove
 from ..incident.ids import ComponentId, NodeId
 from ..incident.source import Task, TaskOutput
 from ..topology.fabric import Fabric
+from .answers import first_of, mappings, number, word
 from .probe import Need
 
 PROGRAM = "tool"
@@ -61,16 +61,15 @@ def addresses(fabric: Fabric, node: NodeId) -> list[str]:
 
 def tool_output(output: TaskOutput) -> ToolOutput:
     """Put the lines of a run together again."""
-    lines = [line for line in output.lines if isinstance(line, Mapping)]
-    heads: list[Mapping[str, Any]] = [line["head"] for line in lines if isinstance(line.get("head"), Mapping)]
-    path, dropped = heads[0].get("tool") if heads else None, 0
+    lines = mappings(output.lines)
+    path, dropped = first_of(lines, "head").get("tool"), 0
     status: int | None = None
     rows: list[Mapping[str, Any]] = []
     for line in lines:
         if type(line.get("exit")) is int:
             status = line["exit"]
         if isinstance(line.get("counters"), list | tuple):
-            rows += [row for row in line["counters"] if isinstance(row, Mapping)]
+            rows += mappings(line["counters"])
         if isinstance(line.get("truncated"), Mapping) and type(line["truncated"].get("dropped")) is int:
             dropped = line["truncated"]["dropped"]
     text = {name: "".join(_texts(lines, name)) for name in ("out", "err")}
@@ -104,7 +103,7 @@ def nic_moves(ran: Sequence[tuple[NodeId, ToolOutput]], counted: Sequence[Compon
 
 def _move(node: NodeId, row: Mapping[str, Any]) -> CounterMove | None:
     nic, name = _word(row.get("nic")), _word(row.get("name"))
-    before, after = _count(row.get("before")), _count(row.get("after"))
+    before, after = number(row.get("before")), number(row.get("after"))
     if not nic or not name or not (before >= 0 and after >= 0):
         return None
     return CounterMove(component=node / nic, counter=name, before=before, after=after)
@@ -120,18 +119,4 @@ def _says(line: str) -> bool:
 
 
 def _word(value: object) -> str:
-    """A short printable word of a node; empty for anything else."""
-    if not isinstance(value, str) or len(value) > LONGEST_WORD or not value.isprintable() or {" ", "/"} & set(value):
-        return ""
-    return value
-
-
-def _count(value: object) -> float:
-    """A finite number as a float; NaN for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return math.nan
-    try:
-        number = float(value)
-    except OverflowError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
+    return word(value, LONGEST_WORD, but=" /")

@@ -19,18 +19,16 @@ from ...sim.ledger import Key
 from ...sim.request import NET
 from ...sim.scenario import Scenario
 from ...sim.wiring import Wiring
-from ...topology.claims import CableClaim, Claim, PartClaim, Source
+from ...sim.world import World
 from ...topology.fabric import Fabric
-from ...topology.merge import whole_fabric
 from ...topology.sources.platform import fabric_of
+from ..network import fabric_of_world
 
 PLATFORM = "h100_hgx"
 OPERATIONS: Mapping[str, str] = {"p2p": "p2p", "h2d": "h2d", "net_pair": NET}
 """Probes that the world can run, and what it calls each."""
 READ: Mapping[str, tuple[str, ...]] = {"nvlink": LANE_COUNTERS, "pcie": ("replays",), "nic": COUNTERS_OF["nic"]}
 """Counters that trials read, by kind of part."""
-SWITCHES = Source.IBNETDISCOVER
-"""Who tells of the network."""
 STATIC = Wiring()
 
 CounterRow = tuple[ComponentId, str, Key]
@@ -57,9 +55,10 @@ class Cluster:
 
     @cached_property
     def fabric(self) -> Fabric:
-        """Parts and wires: of the nodes as the data sheet has them, of the network as its switches tell, if they do."""
-        nodes = fabric_of(self.names, self.platform)
-        return whole_fabric([nodes], tuple(self._said_of_the_network())) if self._knows_network else nodes
+        """Parts and wires: of the nodes as the data sheet has them, of the network as its switches tell."""
+        if not self._knows_network:
+            return fabric_of(self.names, self.platform)
+        return fabric_of_world(World(Scenario("", self.platform, self.names, wiring=self.wiring), began=0.0))
 
     @cached_property
     def probes(self) -> Mapping[str, Probe]:
@@ -121,22 +120,6 @@ class Cluster:
             found = [int(column[index[part]]) if part in index else -1 for part in components]
             self._numbered = np.array(found, dtype=np.int64)
         return self._numbered
-
-    def _said_of_the_network(self) -> Iterator[Claim]:
-        """Switches and cables, and by which spine traffic to each NIC goes, where that is told."""
-        network = Scenario("", self.platform, self.names, wiring=self.wiring).network
-        for tier, count in (("leaf", network.leaves), ("spine", network.spines)):
-            for number in range(1, count + 1):
-                routing = {"routing": "adaptive"} if self.wiring.routing == "adaptive" else {}
-                yield PartClaim(ComponentId(f"{tier}-{number}"), "netswitch", SWITCHES, {"tier": tier, **routing})
-        for wire in network.wires():
-            here, there = ComponentId(wire.here), ComponentId(wire.there)
-            yield CableClaim(here, wire.here_port, there, wire.there_port, SWITCHES)
-        if self.wiring.routing == "static" and self.wiring.told:
-            for node in network.nodes:
-                for nic in node.board.compute_nics:
-                    facts = {"spine": network.spine(node, nic)}
-                    yield PartClaim(ComponentId(f"{node.node}/{nic.name}"), "nic", SWITCHES, facts)
 
 
 @lru_cache(maxsize=3)

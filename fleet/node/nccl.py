@@ -31,7 +31,7 @@ CLOSING, PARTING = 2.0, 0.4  # seconds: with all ranks well, after one has faile
 def run(arguments, bench):
     """Run one rank, or `find`, on the bench: it keeps devices, emits lines, knows barrier, deadline and other ranks."""
     if arguments.get("op") == FIND:
-        nccl_find.find(nccl_plan.library(arguments), bench)
+        nccl_find.find(nccl_plan.library_wanted(arguments), bench)
         return
     began = time.monotonic()
     plan = nccl_plan.Plan(arguments)
@@ -96,12 +96,12 @@ class Rank(object):
     def meet(self, driver):
         """Load one NCCL on all ranks, and have an id of rank 0 that all can reach. -> library, candidate, id"""
         if self.plan.rank == 0:
-            library, candidate = nccl_binding.load(self.plan.library, driver)
+            library, candidate = nccl_binding.load(self.plan.wanted, driver)
             unique = library.new_id()
             self.party.invite(unique, library.version())
         else:
             unique, version = self.party.invited()
-            library, candidate = nccl_binding.load(self.plan.library, driver, version)
+            library, candidate = nccl_binding.load(self.plan.wanted, driver, version)
             if library.version() != version:
                 text = "rank 0 has NCCL %s, this node's %s is %s" % (version, candidate.path, library.version())
                 raise cuda.Failed("ncclGetVersion", "VERSIONS_DIFFER", text=text)

@@ -75,7 +75,7 @@ class Library(object):
         self.functions = {}
         watch.entering("dlopen " + nccl_library.NAME)
         try:
-            self.library = ctypes.CDLL(path)
+            self.shared = ctypes.CDLL(path)
         except OSError as error:
             raise cuda.Failed("dlopen", "NOT_LOADED", text=str(error)[:200])
 
@@ -83,7 +83,7 @@ class Library(object):
         """The library's own function with its signature set."""
         if symbol not in self.functions:
             try:
-                function = getattr(self.library, symbol)
+                function = getattr(self.shared, symbol)
             except AttributeError:
                 raise cuda.Failed("dlsym", "NCCL_TOO_OLD", text="this NCCL has no " + symbol)
             function.argtypes = [PARAMETERS[kind] for kind in SIGNATURES[symbol]]
@@ -103,7 +103,7 @@ class Library(object):
         """A result as NCCL names it, with its last words. Its numbers are not CUDA's: none goes along."""
         name = RESULTS[result] if 0 <= result < len(RESULTS) else "ncclResult_%d" % result
         try:
-            last = self.library.ncclGetLastError
+            last = self.shared.ncclGetLastError
             last.argtypes, last.restype = [ctypes.c_void_p], ctypes.c_char_p
             text = last(None) or b""
         except AttributeError:
@@ -156,7 +156,7 @@ class Communicator(object):
     """This process's rank among all of them. Every wait has an end, and `heed` may raise in it."""
 
     def __init__(self, library, heed):
-        self.library, self.heed = library, heed
+        self.nccl, self.heed = library, heed
         self.handle = ctypes.c_void_p()
 
     def join(self, unique, rank, ranks, end):
@@ -164,18 +164,18 @@ class Communicator(object):
         config = Config(HEAD_BYTES, MAGIC, HEAD_VERSION, 0)
         identity = UniqueId.from_buffer_copy(unique)
         name = "ncclCommInitRankConfig"
-        self.library.call(name, ctypes.byref(self.handle), ranks, identity, rank, ctypes.byref(config))
+        self.nccl.call(name, ctypes.byref(self.handle), ranks, identity, rank, ctypes.byref(config))
         self.settle(name, end)
 
     def settle(self, what, end):
         """Wait until the communicator can be used again, and what was enqueued is on its stream."""
-        look = self.library.bound("ncclCommGetAsyncError")
+        look = self.nccl.bound("ncclCommGetAsyncError")
         state, looks, nap = ctypes.c_int(), 0, NAP_FIRST
         watch.entering(what)
         while True:
             result = look(self.handle, ctypes.byref(state))
             if result or state.value not in (SUCCESS, IN_PROGRESS):
-                raise self.library.failed(what, result or state.value)
+                raise self.nccl.failed(what, result or state.value)
             if state.value == SUCCESS:
                 return
             if watch.moment() > end:
@@ -190,22 +190,22 @@ class Communicator(object):
     def all_reduce(self, source, target, count, stream, end):
         """Enqueue the sum of `count` floats over all ranks."""
         name = "ncclAllReduce"
-        self.library.call(name, source, target, count, FLOAT32, SUM, self.handle, stream)
+        self.nccl.call(name, source, target, count, FLOAT32, SUM, self.handle, stream)
         self.settle(name, end)
 
     def exchange(self, sends, receives, stream, end):
         """Enqueue sends and receives, each (pointer, bytes, rank), that go on together."""
-        self.library.call("ncclGroupStart")
+        self.nccl.call("ncclGroupStart")
         for pointer, size, rank in sends:
-            self.library.call("ncclSend", pointer, size, INT8, rank, self.handle, stream)
+            self.nccl.call("ncclSend", pointer, size, INT8, rank, self.handle, stream)
         for pointer, size, rank in receives:
-            self.library.call("ncclRecv", pointer, size, INT8, rank, self.handle, stream)
-        self.library.call("ncclGroupEnd")
+            self.nccl.call("ncclRecv", pointer, size, INT8, rank, self.handle, stream)
+        self.nccl.call("ncclGroupEnd")
         self.settle("ncclGroupEnd", end)
 
     def close(self, end):
         """Part from the others in peace. -> "done", or where it hangs"""
-        self.library.call("ncclCommFinalize", self.handle)
+        self.nccl.call("ncclCommFinalize", self.handle)
         self.settle("ncclCommFinalize", end)
         return self.within("ncclCommDestroy", end)
 
@@ -215,7 +215,7 @@ class Communicator(object):
 
     def within(self, symbol, end):
         """Make a call that may never return, in a thread that is left behind then: the process ends with the task."""
-        function = self.library.bound(symbol)
+        function = self.nccl.bound(symbol)
         thread = threading.Thread(target=function, args=(self.handle,))
         thread.daemon = True
         watch.entering(symbol)

@@ -40,7 +40,7 @@ class Plan(object):
         self.bytes = int(cuda_copy.number(arguments, "bytes", 64 << 20, least, 4 << 30)) // least * least
         self.nics = names(arguments, "nics")
         self.hca = names(arguments, "hca")
-        self.library = library(arguments)
+        self.wanted = library_wanted(arguments)
         self.transports = arguments.get("transports", {})
         self.settings = settings(arguments, self.transports, self.hca)
 
@@ -60,7 +60,7 @@ def is_bus(value):
     return isinstance(value, str) and bool(cuda_copy.BUS.match(value))
 
 
-def library(arguments):
+def library_wanted(arguments):
     """The file to load; empty where we are to look for one."""
     return word(arguments, "library", FILE)
 

@@ -69,8 +69,9 @@ def compile_parts(fabric: Fabric, nodes: Sequence[NodeId], probes: Iterable[Prob
 
 def kind_in(fabric: Fabric, part: ComponentId) -> str:
     """What sort of part, switches of the network told apart: `leaf` where NICs are plugged in, else `spine`."""
-    if fabric.kind_of(part) != "netswitch":
-        return part.kind
+    kind = fabric.kind_of(part) or part.kind
+    if kind != "netswitch":
+        return kind
     return "leaf" if any(other.kind != "node" for other in fabric.graph[part]) else "spine"
 
 

@@ -16,6 +16,7 @@ from ...topology.routes import uplink_between
 from ..probe import Probe
 from .compile import ends_of
 from .parts import Bools, Ints, Parts
+from .tables import padded
 
 OF_A_KIND = 2
 """Fresh matchings a decision below leaves, and as many over spines."""
@@ -45,7 +46,8 @@ class NetworkRounds:
         known = {end: out for end, out in outs.items() if out is not None}
         self.ends: tuple[ComponentId, ...] = tuple(known)
         """Those of which it is told by which NIC they leave."""
-        self._nodes = _numbers([end.node for end in self.ends])
+        number = {node: at for at, node in enumerate(parts.nodes)}
+        self._nodes = np.array([number[end.node] for end in self.ends], dtype=np.int64)
         leaves = [out.leaf for out in known.values()]
         self._leaves = tuple(dict.fromkeys(leaf for leaf in leaves if leaf is not None))
         spines = tuple(dict.fromkeys(out.spine for out in known.values() if out.spine is not None))
@@ -53,7 +55,7 @@ class NetworkRounds:
         behind = {spine: at for at, spine in enumerate(spines)}
         self._leaf = np.array([place.get(leaf, NOWHERE) if leaf else NOWHERE for leaf in leaves], dtype=np.int64)
         self._spine = np.array([behind[out.spine] if out.spine else NOWHERE for out in known.values()], dtype=np.int64)
-        self._out = self._padded([self._columns_of(out.arrays[0].tolist()) for out in known.values()])
+        self._out = padded([self._columns_of(out.arrays[0].tolist()) for out in known.values()], self._parts.columns)
         self._leaf_column = self._columns(self._leaves)
         self._spine_column = self._columns(spines)
         self._uplink_column = np.array([self._columns(self._uplinks(fabric, leaf, spines)) for leaf in self._leaves])
@@ -149,7 +151,7 @@ class NetworkRounds:
     def _spread(self, here: Ints, there: Ints) -> Ints:
         """[pairs, longest] columns between leaves when every spine may be taken; each two leaves are looked up once."""
         pairs, which = np.unique(np.stack([here, there], axis=1), axis=0, return_inverse=True)
-        return self._padded([self._untold(one, other) for one, other in pairs.tolist()])[which]
+        return padded([self._untold(one, other) for one, other in pairs.tolist()], self._parts.columns)[which]
 
     def _untold(self, here: int, there: int) -> list[int]:
         """Columns between two leaves when every spine may be taken."""
@@ -174,12 +176,6 @@ class NetworkRounds:
         components = [self._ways.components[number] for number in numbers]
         return sorted(set(self._columns(components).tolist()) - {self._parts.columns})
 
-    def _padded(self, rows: Sequence[Sequence[int]]) -> Ints:
-        padded = np.full((len(rows), max(map(len, rows), default=0)), self._parts.columns, dtype=np.int64)
-        for at, row in enumerate(rows):
-            padded[at, : len(row)] = row
-        return padded
-
 
 def _halves(order: Ints) -> tuple[Ints, Ints]:
     half = len(order) // 2
@@ -192,8 +188,3 @@ def _each_once(columns: Ints, pad: int) -> Ints:
     again = np.zeros(ranked.shape, dtype=bool)
     again[:, 1:] = ranked[:, 1:] == ranked[:, :-1]
     return np.where(again, pad, ranked)
-
-
-def _numbers(keys: Sequence[object]) -> Ints:
-    seen: dict[object, int] = {}
-    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +15,7 @@ from .information import Information
 from .network_rounds import NetworkRounds
 from .parts import Bools, Floats, Ints, Parts
 from .rounds import NodeRounds, rounds_of
+from .tables import padded
 
 FRUGAL = 0.99
 """Share of a round's information that the trials it keeps must hold."""
@@ -161,14 +162,6 @@ class _Inside:
 
     def _usable(self, paths: Ints, usable: Bools) -> Ints:
         return paths[usable[self._place[paths]]]
-
-
-def padded(rows: Sequence[Sequence[int]], filling: int) -> Ints:
-    """[rows, longest] numbers, the rest filled."""
-    table = np.full((len(rows), max(map(len, rows), default=0)), filling, dtype=np.int64)
-    for at, row in enumerate(rows):
-        table[at, : len(row)] = row
-    return table
 
 
 def _frugal(gains: Floats, whole: bool) -> Ints:

@@ -10,6 +10,7 @@ import numpy as np
 from ...incident.ids import ComponentId, NodeId
 from ...topology.fabric import Fabric
 from .parts import Floats, Ints, Parts
+from .tables import padded
 
 MATCHINGS = 4
 """Random matchings beside the factors of the circle method, so that partners vary."""
@@ -42,9 +43,8 @@ def rounds_of(parts: Parts, fabric: Fabric, probe: str, nodes: Sequence[NodeId])
     for node in nodes:
         candidates = [found for found in _of_node(parts, fabric, probe, node) if found]
         if candidates:
-            longest = max(map(len, candidates))
-            padded = np.array([row + [NO_PATH] * (longest - len(row)) for row in candidates], dtype=np.int64)
-            by_shape.setdefault((padded.shape[0], padded.shape[1]), []).append((node, padded))
+            paths = padded(candidates, NO_PATH)
+            by_shape.setdefault((paths.shape[0], paths.shape[1]), []).append((node, paths))
     return tuple(
         NodeRounds(probe, tuple(node for node, _ in same), np.stack([paths for _, paths in same]))
         for same in by_shape.values()

@@ -12,7 +12,7 @@ from ...incident.ids import ComponentId, NodeId
 from ...topology.fabric import Fabric
 from ..probe import Aim, Probe
 from .baselines import Baselines
-from .compile import compile_parts
+from .compile import compile_parts, kind_in
 from .likelihood import tables
 from .parts import Parts
 from .posterior import resolved
@@ -170,11 +170,6 @@ def splitters(
     return tuple(found)
 
 
-def kind_of(fabric: Fabric, part: ComponentId) -> str:
-    """What sort of part; switches of the network are `netswitch`."""
-    return fabric.kind_of(part) or part.kind
-
-
 Group = tuple[ComponentId, ...]
 Place = NodeId | None
 
@@ -225,10 +220,10 @@ def _kinds(
     alone: Counter[str] = Counter()
     by_counters: Counter[str] = Counter()
     grouped: dict[str, Counter[int]] = {}
-    missing = Counter(kind_of(fabric, part) for part in untestable)
+    missing = Counter(kind_in(fabric, part) for part in untestable)
     for group in groups:
         for part in group:
-            kind = kind_of(fabric, part)
+            kind = kind_in(fabric, part)
             if len(group) == 1:
                 alone[kind] += 1
             elif parts.counted[parts.index[part]]:
@@ -247,13 +242,13 @@ def _sorts(fabric: Fabric, parts: Parts, groups: Sequence[Group]) -> Iterator[Gr
         if len(group) > 1:
             sorts.setdefault((_make(fabric, group), _counted(parts, group)), []).append(group)
     for (make, counted), same in sorted(sorts.items(), key=lambda item: -len(item[1]) * len(item[1][0])):
-        first_of_kind = {kind_of(fabric, part): part for part in reversed(same[0])}
+        first_of_kind = {kind_in(fabric, part): part for part in reversed(same[0])}
         tests = tuple(dict.fromkeys(next_test(kind, first_of_kind[kind]) for kind, _ in make))
         yield GroupSort(make, counted, len(same), same[0], tests)
 
 
 def _make(fabric: Fabric, parts: Iterable[ComponentId]) -> Make:
-    return tuple(sorted(Counter(kind_of(fabric, part) for part in parts).items()))
+    return tuple(sorted(Counter(kind_in(fabric, part) for part in parts).items()))
 
 
 def _counted(parts: Parts, group: Group) -> int:
@@ -276,7 +271,7 @@ def _crossed(fabric: Fabric, nodes: Sequence[NodeId], probe: Probe) -> tuple[str
     if probe.aim is Aim.ACROSS:
         ends = [target[0] for target in targets]
         targets = [(ends[0], other) for other in ends if other.node != ends[0].node] if ends else []
-    kinds = (kind_of(fabric, crossing.component) for target in targets for crossing in probe.exercises(fabric, target))
+    kinds = (kind_in(fabric, crossing.component) for target in targets for crossing in probe.exercises(fabric, target))
     return tuple(dict.fromkeys(kinds))
 
 
@@ -291,7 +286,7 @@ def _faint(fabric: Fabric, parts: Parts, settings: Settings) -> Iterator[Faint]:
     lasting = np.array([mode.duty >= 1.0 for mode in MODES])
     kinds: dict[str, list[int]] = {}
     for at, part in enumerate(parts.components):
-        kinds.setdefault(kind_of(fabric, part), []).append(at)
+        kinds.setdefault(kind_in(fabric, part), []).append(at)
     for kind, members in kinds.items():
         columns = np.unique(parts.column[members])
         hidden = ~own[columns].all(axis=0)

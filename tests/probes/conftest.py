@@ -11,6 +11,7 @@ from lanescope.incident.platforms import Platform, platform
 from lanescope.incident.snapshot import NodeView
 from lanescope.topology.fabric import Fabric
 from lanescope.topology.sources.facts import build_fabric
+from lanescope.topology.sources.platform import fabric_of
 
 
 def node_view(node: NodeId, kind: Platform) -> NodeView:
@@ -51,3 +52,9 @@ def host_copy() -> Trial:
 def trial(probe: str, name: str, *gpus: int, node: str = "gpu-001") -> Trial:
     targets = tuple(gpu_id(node, gpu) for gpu in gpus)
     return Trial(id=name, probe=probe, node=NodeId(node), targets=targets, seconds=0.6)
+
+
+@pytest.fixture(scope="module")
+def hgx() -> Fabric:
+    """Two nodes of the data sheet, plugged into leaves and spines."""
+    return fabric_of(["n0", "n1"], platform("h100_hgx"), rails=8, leaves=8, spines=4)
