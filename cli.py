@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
@@ -25,6 +26,8 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end what runs in good order: nothing stays on a node, the case is closed."""
 TERMINAL_LOOK = 2.0
 """Seconds between two looks whether the terminal is still there."""
+KEYBOARD_READER = "textual-input"
+"""Thread of the screens that reads the terminal; where that broke while they ended it reads on for ever."""
 EXIT_AGAIN = 0.5
 """Seconds after which screens that were told to end while they began are told again."""
 
@@ -34,6 +37,8 @@ def script() -> int:
     code = main()
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
+    if any(thread.name == KEYBOARD_READER for thread in threading.enumerate()):
+        os._exit(code)
     return code
 
 
