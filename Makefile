@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## open Lanescope on a simulated fleet (without a terminal: run headless and print a report)
 	@$(BIN)/lanescope demo
 
-test: $(STAMP) ## run the tests (about 2 minutes)
+test: $(STAMP) ## run the tests (about 6 minutes)
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 soak: $(STAMP) ## run the long fuzz and soak tests

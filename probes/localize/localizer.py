@@ -30,7 +30,7 @@ from .likelihood import micro
 from .meaning import meaning_of
 from .planner import Limits, Planner
 from .posterior import Belief, Grounds, believe, resolved
-from .settings import Prompts, Settings
+from .settings import STEP_RATES, Prompts, Settings
 from .words import plural
 
 TRANSFER_FAILED = (
@@ -46,8 +46,8 @@ CERTIFIED_RATE = 0.2
 """Counters that step in a smaller share of trials than this don't keep everything from being called healthy."""
 REST_RATE = 0.2
 """Further faults that are on, or step, less often than this don't keep the search going after a first one was named."""
-PINNED = 0.3
-"""Share of the belief that plans lend to what the operator pinned."""
+LENT = 0.3
+"""Share of the belief that plans lend to parts that are to be decided about."""
 LEAST_GAIN = 1e-6
 """Nats below which a round teaches nothing."""
 MOST_LOOKED_AT = 16
@@ -309,9 +309,24 @@ class Localizer:
         return Information.of(self._parts, self._with_wishes(view), self._bandwidth)
 
     def _with_wishes(self, belief: Belief) -> Belief:
-        """The belief to plan by: parts that the operator pinned get a share of it, however little is believed."""
+        """The belief to plan by: what the operator pinned, or what alone holds the end back, is lent a share."""
         pinned = [self._parts.index[part] for part in sorted(self._edits.pinned) if part in self._parts.index]
-        return belief.leaning_to(self._parts, pinned, PINNED) if pinned else belief
+        asked = pinned or self._unheard()
+        return belief.leaning_to(self._parts, asked, LENT) if asked else belief
+
+    def _unheard(self) -> list[int]:
+        """Parts whose counters have not been read often enough, where no fault is believed in any more."""
+        settings, belief = self.settings, self._belief
+        enough, missed, rate = (
+            (settings.rest_healthy, settings.rest_missed, REST_RATE)
+            if self._convicted
+            else (settings.healthy, settings.missed, CERTIFIED_RATE)
+        )
+        if belief.no_fault < enough:
+            return []
+        asked = np.exp(np.minimum(self._counted.ratios[:, np.array(STEP_RATES) >= rate], 700)).max(axis=1) > missed
+        asked &= belief.unheard(missed, rate)[self._parts.kind] & self._counted.readable & (belief.part > 0)
+        return [int(part) for part in np.flatnonzero(asked)]
 
     def _limits(self) -> Limits:
         lost = {gpu for node in self._edits.left_out for gpu in self._fabric.gpus(node)}

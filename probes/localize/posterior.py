@@ -40,14 +40,22 @@ class Belief:
     step_rate: Floats
     """[P] mean step rate of the part's counter, given that the part is at fault."""
     ratios: Floats
-    """[2 M + R] mean likelihood ratio of every kind of fault, over all parts; NaN where not tested."""
+    """[2 M] mean likelihood ratio of every way bandwidth can show a fault, over all parts; NaN where not tested."""
+    stepping: Floats
+    """[kinds, R] the same of counters that step, by kind of part; NaN where none has a counter that can be read."""
 
     def acquits(self, missed: float, duty: float, step_rate: float) -> bool:
         """Whether every kind of fault is that unlikely; those that are on, or step, at least so often."""
-        duties = np.array([mode.duty for mode in MODES] * 2)
-        asked = np.concatenate([duties >= duty, np.array(STEP_RATES) >= step_rate])
-        tested = self.ratios[asked & np.isfinite(self.ratios)]
-        return bool(len(tested)) and bool((tested <= missed).all())
+        shown = self.ratios[np.array([mode.duty for mode in MODES] * 2) >= duty]
+        tested = shown[np.isfinite(shown)]
+        return bool(len(tested)) and bool((tested <= missed).all()) and not self.unheard(missed, step_rate).any()
+
+    def unheard(self, missed: float, step_rate: float) -> Bools:
+        """[kinds of part] whether counters that step at least so often are not that unlikely yet.
+
+        Kind by kind: many NICs that stayed still say nothing of lanes that nobody has loaded."""
+        asked = self.stepping[:, np.array(STEP_RATES) >= step_rate]
+        return np.asarray((asked > missed).any(axis=1))
 
     def leaning_to(self, parts: Parts, pinned: Sequence[int], lent: float) -> Belief:
         """As if a share of the belief lay on some parts, in whichever way their columns could be at fault."""
@@ -151,7 +159,8 @@ def believe(grounds: Grounds) -> Belief:
         by_mode=by_mode,
         step_rate=np.where(counters.readable, np.exp(_given(stepping, shown, hidden, either, column)), 0.0)
         * (rates * np.array(STEP_RATES)).sum(axis=1),
-        ratios=_mean_ratios(parts, seen, prior, grounds.ratios, counters, base),
+        ratios=_mean_ratios(parts, seen, prior, grounds.ratios, base),
+        stepping=_mean_steps(parts, counters, base),
     )
 
 
@@ -183,16 +192,29 @@ def _given(stepping: Floats, shown: Floats, hidden: Floats, either: Floats, colu
     return given
 
 
-def _mean_ratios(
-    parts: Parts, seen: Bools, prior: Floats, ratios: Floats, counters: CounterEvidence, base: Floats
-) -> Floats:
-    """For every kind of fault its mean likelihood ratio over the parts that can show it."""
-    weight = np.exp(base - base.max()) if np.isfinite(base).any() else np.zeros(len(base))
-    per_column = _totals(parts.column, weight, parts.columns)
+def _weights(base: Floats) -> Floats:
+    """Parts weighed with their priors."""
+    weight: Floats = np.exp(base - base.max()) if np.isfinite(base).any() else np.zeros(len(base))
+    return weight
+
+
+def _mean_ratios(parts: Parts, seen: Bools, prior: Floats, ratios: Floats, base: Floats) -> Floats:
+    """For every way bandwidth can show a fault its mean likelihood ratio over the parts that can show it."""
+    per_column = _totals(parts.column, _weights(base), parts.columns)
     tested = np.where(seen & np.isfinite(prior), per_column[:, None], 0.0)
     total = tested.sum(axis=0)
     bandwidth = (tested * np.exp(np.minimum(ratios, 700))).sum(axis=0)
-    counted = np.where(counters.readable, weight, 0.0)
-    stepping = (counted[:, None] * np.exp(np.minimum(counters.ratios, 700))).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.concatenate([bandwidth / total, stepping / counted.sum()])
+        means: Floats = bandwidth / total
+    return means
+
+
+def _mean_steps(parts: Parts, counters: CounterEvidence, base: Floats) -> Floats:
+    """For every kind of part and step rate the mean likelihood ratio over the parts whose counters can be read."""
+    kinds = int(parts.kind.max(initial=-1)) + 1
+    counted = np.where(counters.readable, _weights(base), 0.0)
+    said = counted[:, None] * np.exp(np.minimum(counters.ratios, 700))
+    summed = [_totals(parts.kind, said[:, rate], kinds) for rate in range(said.shape[1])]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Floats = np.stack(summed, axis=1) / _totals(parts.kind, counted, kinds)[:, None]
+    return means
