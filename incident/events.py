@@ -167,6 +167,28 @@ class CommandEnded(JournalEvent, frozen=True, kw_only=True):
     """Whether more was printed than was kept."""
 
 
+class OutputRead(JournalEvent, frozen=True, kw_only=True):
+    """One tool's output was read in a file that somebody handed in."""
+
+    node: NodeId
+    """Whose output it is; `unknown` where neither the text nor the folder says."""
+    path: str
+    """The file's, below what was handed in."""
+    first_line: int
+    """Where it begins in the file, from 1; 0 of a file without lines."""
+    tool: str
+    """As one would type it; empty where nothing recognizes it."""
+    readings: int
+    moment: str = ""
+    """`t0`, `t1`: which of several points in time, where folder or file name say so."""
+    taken: float | None = None
+    """When it was printed, seconds since the epoch on the node's clock; None where the text does not say."""
+    command: str = ""
+    """What was typed, where the text shows it."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the operator: what could not be read, and why."""
+
+
 class FindingRaised(JournalEvent, frozen=True, kw_only=True):
     """A rule found something; replaces the finding of the same key."""
 
@@ -371,6 +393,7 @@ AnyJournalEvent: TypeAlias = (
     | DomainFailed
     | ClockMeasured
     | CommandEnded
+    | OutputRead
     | FindingRaised
     | FindingCleared
     | NetworkRead

@@ -25,6 +25,7 @@ from .events import (
     NetworkRead,
     NodeStateChanged,
     NoteWritten,
+    OutputRead,
     PartSwapped,
     RoundEnded,
     RoundPlanned,
@@ -95,6 +96,7 @@ class Incident:
         self._findings: dict[str, Finding] = {}
         self._trials: list[tuple[str, TrialEnded]] = []
         self._commands: list[tuple[str, CommandEnded]] = []
+        self._outputs: list[tuple[str, OutputRead]] = []
 
     def apply(self, entry: Entry) -> None:
         """Take an entry into account. Pure but for `self`; no I/O, no clock: an event brings its own time."""
@@ -109,6 +111,7 @@ class Incident:
             findings=tuple(sorted(self._findings.values(), key=lambda finding: _WORST_FIRST[finding.severity])),
             trials=tuple(self._trials),
             commands=tuple(self._commands),
+            outputs=tuple(self._outputs),
         )
 
     def _apply_event(self, id_: str, event: Event) -> None:  # noqa: C901 (one arm an event is the clearest form)
@@ -141,6 +144,8 @@ class Incident:
                 self._change(event.node, clock_offset=event.offset, clock_uncertainty=event.uncertainty)
             case CommandEnded():
                 self._commands.append((id_, event))
+            case OutputRead():
+                self._outputs.append((id_, event))
             case FindingRaised():
                 self._findings[event.finding.key] = event.finding
             case FindingCleared():

@@ -18,6 +18,7 @@ from .events import (
     NetworkRead,
     NodeState,
     NoteWritten,
+    OutputRead,
     PartSwapped,
     RoundEnded,
     RoundPlanned,
@@ -161,6 +162,8 @@ class Snapshot:
     verdict_id: str = ""
     notes: tuple[tuple[str, NoteWritten | PartSwapped], ...] = ()
     commands: tuple[tuple[str, CommandEnded], ...] = ()
+    outputs: tuple[tuple[str, OutputRead], ...] = ()
+    """Outputs read in files."""
     bundle: str = ""
     """Path of the last bundle written."""
 

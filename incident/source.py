@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from .events import Event
+from .events import Event, OutputRead
 from .ids import NodeId
 
 
@@ -59,7 +59,15 @@ class TaskOutput:
     """The lines verbatim, for evidence."""
 
 
-Intake: TypeAlias = Event | CommandOutput
+@dataclass(frozen=True, slots=True)
+class ReadOutput:
+    """An output found in a file, with its readings; the session records the event and judges by the readings."""
+
+    event: OutputRead
+    readings: tuple[object, ...]
+
+
+Intake: TypeAlias = Event | CommandOutput | ReadOutput
 
 
 class Source(Protocol):
@@ -67,7 +75,7 @@ class Source(Protocol):
 
     @property
     def kind(self) -> str:
-        """`ssh`, `sim` or `replay`."""
+        """`ssh`, `sim`, `replay` or `files`."""
 
     @property
     def nodes(self) -> tuple[NodeId, ...]:

@@ -26,12 +26,14 @@ from ..incident.events import (
 from ..incident.fold import Incident
 from ..incident.ids import NodeId
 from ..incident.snapshot import Snapshot
-from ..incident.source import CommandOutput, Intake, Source
+from ..incident.source import CommandOutput, Intake, ReadOutput, Source
 from ..signals.judge import compare, judge
+from ..signals.readings import NOTHING_READ, Readings
 from ..topology.fabric import Fabric
 from ..topology.sources.facts import FabricReader
 from .collect import collect_and_write
 from .investigation import Investigation
+from .outputs import output_of_file, outputs_of_command
 
 TICK = 1.0
 """Seconds between two `Ticked` events."""
@@ -53,6 +55,8 @@ class Session:
         self._journalled = 0
         self._samples: dict[NodeId, int] = {}
         self._snapshot = Snapshot()
+        self._readings = NOTHING_READ
+        self._unread: list[tuple[str, CommandOutput]] = []
         self._fabrics = FabricReader()
         self._stopping = asyncio.Event()
         self._changed = asyncio.Event()
@@ -82,9 +86,19 @@ class Session:
         self._changed.set()
         return entry.id
 
+    async def readings(self) -> Readings:
+        """What tools printed: commands on the nodes, and files that were handed in."""
+        unread, self._unread = self._unread, []
+        for id_, output in unread:
+            read = await asyncio.to_thread(outputs_of_command, id_, output)
+            self._readings = self._readings.with_outputs(read)
+        return self._readings
+
     def record_output(self, output: CommandOutput) -> str:
-        """Keep a command's bytes and record that it ended."""
-        return self.record(self._command_ended(output))
+        """Keep a command's bytes and record that it ended; what it printed is read before findings are next settled."""
+        id_ = self.record(self._command_ended(output))
+        self._unread.append((id_, output))
+        return id_
 
     def note(self, text: str, by: str = "operator") -> None:
         """Write something down."""
@@ -160,7 +174,7 @@ class Session:
 
     async def _pump(self) -> None:
         async for item in self.source.events():
-            self.record(self._as_event(item))
+            self._take(item)
         await self._stopping.wait()
 
     async def _tick(self) -> None:
@@ -170,16 +184,23 @@ class Session:
             await asyncio.sleep(TICK - time.time() % TICK)
 
     async def _settle_findings(self) -> None:
-        snapshot, fabric = self.snapshot(), self.fabric()
-        found = await asyncio.to_thread(judge, snapshot, fabric)
+        snapshot, fabric, readings = self.snapshot(), self.fabric(), await self.readings()
+        found = await asyncio.to_thread(judge, snapshot, fabric, readings)
         change = compare(snapshot.findings, found)
         for finding in change.raised:
             self.record(FindingRaised(time=snapshot.now, finding=finding))
         for key in change.cleared:
             self.record(FindingCleared(time=snapshot.now, key=key))
 
-    def _as_event(self, item: Intake) -> Event:
-        return self._command_ended(item) if isinstance(item, CommandOutput) else item
+    def _take(self, item: Intake) -> None:
+        match item:
+            case CommandOutput():
+                self.record_output(item)
+            case ReadOutput():
+                read = output_of_file(self.record(item.event), item)
+                self._readings = self._readings.with_outputs((read,))
+            case _:
+                self.record(item)
 
     def _command_ended(self, output: CommandOutput) -> AnyJournalEvent:
         return CommandEnded(

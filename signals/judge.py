@@ -10,6 +10,7 @@ import msgspec
 from ..incident.findings import Finding
 from ..incident.snapshot import Snapshot
 from ..topology.fabric import Fabric
+from .readings import NOTHING_READ, Readings
 from .rules import ORIGINS, RULES
 from .scene import Scene
 
@@ -24,9 +25,9 @@ class Change:
     """Keys of standing findings that no rule finds any more."""
 
 
-def judge(snapshot: Snapshot, fabric: Fabric) -> tuple[Finding, ...]:
+def judge(snapshot: Snapshot, fabric: Fabric, readings: Readings = NOTHING_READ) -> tuple[Finding, ...]:
     """All that the rules find at this moment; what a GPU off the bus shows besides is a consequence and left out."""
-    scene = Scene(snapshot, fabric)
+    scene = Scene(snapshot, fabric, readings)
     found: dict[str, Finding] = {}
     for rule in RULES:
         for finding in rule(scene):

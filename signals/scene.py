@@ -12,6 +12,7 @@ from ..topology.fabric import Fabric
 from .down_lanes import DownLanes, down_lanes
 from .gone import Gone, gone_gpus
 from .logs import Burst
+from .readings import NOTHING_READ, Readings
 from .timeline import timeline
 
 
@@ -21,6 +22,8 @@ class Scene:
 
     snapshot: Snapshot
     fabric: Fabric
+    readings: Readings = NOTHING_READ
+    """What tools printed: in handed-in files, and on live nodes."""
 
     @cached_property
     def bursts(self) -> tuple[Burst, ...]:
