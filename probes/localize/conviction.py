@@ -86,13 +86,13 @@ def convict(
     if now.by_bandwidth < settings.convict_unprompted:
         if share < LIKELY_SHARE or not counters_may_convict(grounds, counters, part):
             return None
-        return _conviction(grounds.parts, belief, now, part, "counters")
+        return _conviction(grounds, belief, now, part, "counters")
     if _hinges_on_noise(grounds.parts, belief, group) and not bandwidth.calibration.settled:
         return None
     named = share >= LIKELY_SHARE and grounds.counters.strikes[part] >= settings.strikes
     if not named and waited < settings.patience and _counters_could_tell(grounds, belief, group):
         return None
-    return _conviction(grounds.parts, belief, now, part, "bandwidth")
+    return _conviction(grounds, belief, now, part, "bandwidth")
 
 
 def counters_may_convict(grounds: Grounds, counters: Counters, part: int) -> bool:
@@ -200,8 +200,14 @@ def _looks(parts: Parts, belief: Belief, group: int) -> tuple[float, Mode]:
     return share, MODES[at % len(MODES)]
 
 
-def _conviction(parts: Parts, belief: Belief, now: Standing, part: int, by: str) -> Conviction:
-    members = parts.members(now.group)
-    shares = belief.part[members] / belief.part[members].sum()
+def _conviction(grounds: Grounds, belief: Belief, now: Standing, part: int, by: str) -> Conviction:
+    """Its alternatives too: that parts carry other shares of the same transfers tells how much is lost, not by whom."""
+    parts, members = grounds.parts, grounds.parts.members(now.group)
+    weights = belief.part[members]
+    if grounds.counters.strikes[part]:
+        shares = weights / weights.sum()
+    else:
+        columns = parts.column[members]
+        shares = weights / np.array([weights[columns == column].sum() for column in columns])
     others = members[(shares >= ALTERNATIVE_FROM) & (members != part)]
     return Conviction(part, others, now.group, now.posterior, by, 0.0)

@@ -22,7 +22,7 @@ EPOCH = 20.0
 """Seconds somebody else's traffic may last: on shared paths trials so close are one strike for such a drop."""
 SHOWS_TOO = 2 * NAT
 """From which another part of the kind counts as showing the same."""
-COMMON_PRIOR = 2e-5
+COMMON_PRIOR = 2e-6
 """Parts of a kind that are expected to show a small lasting drop without being at fault."""
 LASTING: Bools = np.array([mode.duty >= 1.0 for mode in MODES])
 
@@ -56,8 +56,9 @@ class Epochs:
         self._small = LASTING & (drops < SMALL_DROP)
         own = self._small[parts.column_share]
         self._small_of = np.concatenate([own, np.broadcast_to(self._small[0], own.shape)], axis=1)
-        self._kinds = np.zeros(parts.columns, dtype=np.int64)
-        self._kinds[parts.column[::-1]] = parts.kind[::-1]
+        self._groups = parts.column_group
+        self._kinds = np.zeros(int(self._groups.max(initial=-1)) + 1, dtype=np.int64)
+        self._kinds[self._groups[parts.column[::-1]]] = parts.kind[::-1]
 
     def add(self, heard: Heard, seconds: float, crowded: float, alone: Ints) -> None:
         """Take in what trials of one round say, that began at so many probing seconds.
@@ -98,14 +99,17 @@ class Epochs:
     def harmless(self, total: Ints) -> Floats:
         """[columns, 2 M] log prior of being slow like that without being at fault; -inf for what never is.
 
-        The more of a kind show the same, the likelier it is that it is none of their faults."""
+        The more of a kind show the same, the likelier it is that it is none of their faults; parts that bandwidth can't
+        tell apart show the same whoever is at fault, and count once."""
         counts = np.bincount(self._kinds)
-        showing = total > SHOWS_TOO
+        showing = np.zeros((len(self._kinds), total.shape[1]), dtype=bool)
+        rows, modes = np.nonzero(total > SHOWS_TOO)
+        showing[self._groups[rows], modes] = True
         by_kind = np.zeros((len(counts), total.shape[1]), dtype=np.int64)
         rows, modes = np.nonzero(showing)
         np.add.at(by_kind, (self._kinds[rows], modes), 1)
         others = by_kind[self._kinds] - showing
-        prior = np.log((COMMON_PRIOR + others) / (counts[self._kinds, None] + 1))
+        prior = np.log((COMMON_PRIOR + others) / (counts[self._kinds, None] + 1))[self._groups]
         return np.where(self._small_of, prior, -np.inf)
 
     def _close(self) -> None:

@@ -252,10 +252,11 @@ class BandwidthEvidence:
     def _calibrate(self, suspects: Ints) -> None:
         counts = np.array([0 if seen.failed else len(x) for seen, x in zip(self.observations, self.x, strict=True)])
         worked = counts > 0
-        count = int(counts.sum())
+        worked[[at for column in self._muted for at in self.crossing(column)]] = False
+        count = int(counts[worked].sum())
         bad, recoveries = self.shapes.bad[worked].sum(), self.shapes.recoveries[worked].sum()
         run = run_of(int(bad), int(recoveries), max(int(counts.max(initial=0)), 1))
-        if self._muted or count < self.calibration.next_at:
+        if count < self.calibration.next_at:
             self.calibration = replace(self.calibration, run=run)
             return
         across = {at for column in suspects.tolist() for at in self.crossing(column)}

@@ -53,7 +53,7 @@ LEAST_GAIN = 1e-6
 MOST_LOOKED_AT = 16
 """Trials of a round in whose light its outcomes are told."""
 SUSPECT_COLUMNS = 3
-SUSPECTED_FROM = 0.02
+SUSPECTED_FROM = 0.001
 SUSPECTED_ENOUGH = 0.05
 """Posterior from which a round's reason names a suspect."""
 
@@ -118,6 +118,7 @@ class Localizer:
         self._worked: set[ComponentId] = set()
         self._dead: set[int] = set()
         self._convicted: list[tuple[int, Verdict]] = []
+        self._named_at = 0.0
         self._ready_since: tuple[int, float] | None = None
         self._edits = Edits()
         self._counted = self._counters.evidence()
@@ -285,6 +286,7 @@ class Localizer:
         if found is None:
             return False
         found = replace(found, seconds=self._seconds)
+        self._named_at = self._seconds
         self._convicted.append((found.part, verdict_of(found, self._books, belief, grounds)))
         self._dead.update([found.part] if found.by == "counters" else self._parts.members(found.group).tolist())
         self._bandwidth.mute([int(self._parts.column[found.part])])
@@ -297,6 +299,8 @@ class Localizer:
         if self._convicted:
             if belief.no_fault >= settings.rest_healthy and belief.acquits(settings.rest_missed, REST_RATE, REST_RATE):
                 return Stop("localized", "The rest shows no further fault.")
+            if self._seconds - self._named_at >= settings.rest_patience:
+                return Stop("localized", f"{settings.rest_patience:.0f} s of further rounds named no other part.")
             return None
         if belief.no_fault >= settings.healthy and belief.acquits(settings.missed, 0.0, CERTIFIED_RATE):
             return Stop(

@@ -21,10 +21,12 @@ class Settings:
     """Probability of `no fault` from which everything may be called healthy ..."""
     missed: float = 0.02
     """... if besides the mean likelihood ratio of every kind of fault is down to this."""
-    rest_healthy: float = 0.8
+    rest_healthy: float = 0.9
     """Probability of `no further fault` that ends the search after a first one was named."""
-    rest_missed: float = 0.25
+    rest_missed: float = 0.1
     """The mean likelihood ratio of every kind of fault down to which the rest must have been probed then."""
+    rest_patience: float = 60.0
+    """Seconds after the last verdict at which the search for further faults ends, whatever it has excluded by then."""
     no_fault: float = 0.5
     """Probability of `no fault` before the first probe."""
     strikes: int = 3
