@@ -75,8 +75,11 @@ def write_bundle(
     out: Path,
     deadline: float = 120.0,
     progress: Progress | None = None,
+    further: Mapping[str, Any] | None = None,
 ) -> Written:
     """Write the bundle of a case to `out` (a file, or a folder to put it in under its own name).
+
+    `further`: documents beside those that any case has, by their names in the bundle.
 
     Reads the case as it is now, also while a session goes on writing; may be called from any thread. When `deadline`
     seconds are over, what is left is left out and listed, and the bundle is still valid.
@@ -91,7 +94,7 @@ def write_bundle(
     target = out / f"{top}{SUFFIX}" if out.is_dir() else out
     with case.cut() as cut:
         _check_space(target, cut.size + sum(event.stdout.size + event.stderr.size for _, event in snapshot.commands))
-        writer = _Writer(case, snapshot, cut, index, Allowance(until), progress or (lambda _: None))
+        writer = _Writer(case, snapshot, cut, index, Allowance(until), progress or (lambda _: None), further or {})
         with _replacing(target) as stream, BagArchive(stream, top) as bag:
             return writer.write(bag, graph, target)
 
@@ -114,9 +117,11 @@ class _Writer:
         index: Mapping[str, Evidence],
         allowance: Allowance,
         progress: Progress,
+        further: Mapping[str, Any],
     ) -> None:
         self._case, self._snapshot, self._cut = case, snapshot, cut
         self._index, self._allowance, self._progress = index, allowance, progress
+        self._further = further
 
     def write(self, bag: BagArchive, graph: Mapping[str, Any], target: Path) -> Written:
         """Write all of it; the zip is whole once `bag` is left."""
@@ -132,6 +137,7 @@ class _Writer:
         rows = coverage(self._snapshot, (stored.entry for stored in self._cut.chunks), seen.logs, stderr)
         rules = rules_document(self._snapshot)
         documents: dict[str, Any] = {
+            **self._further,
             "case.json": case_document(self._snapshot, self._case.id, self._index),
             "inventory.json": inventory(self._snapshot),
             "topology.json": graph,

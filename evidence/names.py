@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from ..incident.events import CommandEnded
 
+LIKELIHOODS = "localization/likelihoods.json"
+"""The table of likelihoods of the last search, below `data/`."""
 LONGEST = 40
 """Characters of a segment, so that the longest path in a bundle stays below limits.NAME_BYTES."""
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)

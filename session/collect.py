@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..evidence.bundle import write_bundle
+from ..evidence.names import LIKELIHOODS
 from ..incident.events import BundleWritten, NodeState
 from ..incident.ids import NodeId
 
@@ -57,8 +58,16 @@ async def collect_and_write(
     snapshot, fabric = session.snapshot(), session.fabric()
     target = out if out is not None else session.case_path / _default_name(session)
     left = max(5.0, until - time.monotonic())
+    table = session.investigation.table if session.investigation else None
     written = await asyncio.to_thread(
-        write_bundle, session.case, snapshot, fabric.to_json(), target, deadline=left, progress=progress
+        write_bundle,
+        session.case,
+        snapshot,
+        fabric.to_json(),
+        target,
+        deadline=left,
+        progress=progress,
+        further={LIKELIHOODS: table} if table else None,
     )
     event = BundleWritten(time=time.time(), path=str(written.path), root=written.root)
     session.record(event)

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..incident.errors import InputError, LanescopeError, NoPython
 from ..incident.events import (
@@ -98,6 +98,11 @@ class Investigation:
     def edits(self) -> Edits:
         """What the operator lets it do, from the next round on."""
         return self._edits
+
+    @property
+    def table(self) -> dict[str, Any] | None:
+        """The table of likelihoods that its belief is reckoned with; None before it began."""
+        return self._localizer.table if self._localizer else None
 
     def start(self) -> None:
         """Begin in the background; `error` tells in one sentence if it breaks off."""

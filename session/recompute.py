@@ -18,6 +18,7 @@ from ..incident.findings import Verdict
 from ..incident.ids import ComponentId
 from ..probes.catalogue import CATALOGUE
 from ..probes.localize.account import Books
+from ..probes.localize.edits import Edits
 from ..probes.localize.localizer import Localizer
 from ..probes.localize.parts import Parts
 from ..probes.localize.posterior import Belief, Grounds, believe
@@ -34,6 +35,7 @@ from ..probes.localize.reckoning import (
     speaks_by_bandwidth,
 )
 from ..probes.localize.settings import Settings
+from ..probes.localize.table_document import is_reproduced
 from .recorded_search import RecordedRound, RecordedSearch, recorded_search
 
 CLOSE = 1e-9
@@ -108,6 +110,11 @@ class Recomputation:
         return next((one.difference for one in compared if one.difference), None)
 
     @property
+    def table_agrees(self) -> bool | None:
+        """Whether the bundle's table of likelihoods is the one reckoned here; None where it has none."""
+        return is_reproduced(self.search.table) if self.search is not None and self.search.table else None
+
+    @property
     def equal(self) -> bool:
         """Whether everything recorded follows from what was measured."""
         return self.search is not None and not self.why_not and self.difference is None
@@ -162,6 +169,9 @@ def _recomputed(verification: Verification, search: RecordedSearch, suspect: str
         belief = localizer.belief(recorded.belief.round, recorded.belief.time)
         compared.append(_compare(recorded.belief.round, recorded.belief, belief))
         convicted += [recorded.belief.round] * (len(localizer.verdicts) - len(convicted))
+    if search.edited is not None:
+        said = search.edited
+        localizer.edit(Edits(frozenset(said.left_out), frozenset(said.forbidden), frozenset(said.pinned)))
     concluded = None
     if search.verdict is not None:
         concluded = _compare(0, search.verdict, localizer.conclusion(search.verdict.time))

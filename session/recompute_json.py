@@ -25,6 +25,7 @@ def explain_document(found: Recomputation) -> Json:
         "recomputed_by": recomputed_by(),
         "search": _search(search) if search else None,
         "equal": found.equal,
+        "table_agrees": found.table_agrees,
         "difference": None
         if difference is None
         else {

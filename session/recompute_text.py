@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
+from ..evidence.names import LIKELIHOODS
 from ..incident.ids import ComponentId
 from ..probes.localize.reckoning import Reckoning, Rival, Term
 from ..probes.localize.words import plural, small
@@ -80,6 +81,9 @@ def _outcome(found: Recomputation) -> Iterator[str]:
         so_far = "to the last bit" if exact else "up to the last digits, which another processor may round otherwise"
         end = "and the conclusion follow" if found.verdict else "follow (the search reached no conclusion)"
         yield from _wrapped(f"EQUAL: {count} {end} from the recorded trials, {so_far}.", later="  ")
+        if found.table_agrees is not None:
+            is_same = "is the one reckoned here" if found.table_agrees else "differs from the one reckoned here"
+            yield from _wrapped(f"  The bundle's table of likelihoods ({LIKELIHOODS}) {is_same}.", later="  ")
         return
     where = f"the belief after round {difference.round}" if difference.round else "the conclusion"
     yield from _wrapped(

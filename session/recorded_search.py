@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from ..evidence import limits
 from ..evidence.chunk import ChunkEntry, samples_of
 from ..evidence.journal import read_lines
+from ..evidence.names import LIKELIHOODS
 from ..evidence.safe_open import SafeArchive
 from ..incident.errors import EvidenceError, InputError, Unsafe
 from ..incident.events import (
@@ -23,6 +25,7 @@ from ..incident.events import (
     SampleTaken,
     SchemaDeclared,
     SearchBegan,
+    SearchEdited,
     SessionOpened,
     TrialEnded,
     VerdictReached,
@@ -61,6 +64,10 @@ class RecordedSearch:
     rounds: tuple[RecordedRound, ...]
     verdict: VerdictReached | None
     """None where the search was broken off."""
+    edited: SearchEdited | None
+    """What the operator let it do in the end; None where they changed nothing."""
+    table: Mapping[str, Any] | None
+    """The table of likelihoods of its last belief, as the bundle has it."""
     version: str
     """Of the Lanescope that recorded it."""
     notes: tuple[str, ...]
@@ -79,6 +86,7 @@ class _Search:
     seconds: dict[int, float] = field(default_factory=dict)
     beliefs: list[tuple[str, BeliefUpdated]] = field(default_factory=list)
     verdict: VerdictReached | None = None
+    edited: SearchEdited | None = None
 
     def take(self, id_: str, event: object) -> None:
         match event:
@@ -88,6 +96,8 @@ class _Search:
                 self.seconds[event.round] = event.seconds
             case BeliefUpdated():
                 self.beliefs.append((id_, event))
+            case SearchEdited():
+                self.edited = event
             case VerdictReached():
                 self.verdict = event
 
@@ -155,7 +165,28 @@ def _read(archive: SafeArchive) -> RecordedSearch | None:
             )
         return None
     fabric = _fabric(archive, journal.wiring[: search.wired], search.seq)
-    return RecordedSearch(search.began, fabric, tuple(search.rounds()), search.verdict, journal.version, tuple(notes))
+    return RecordedSearch(
+        began=search.began,
+        fabric=fabric,
+        rounds=tuple(search.rounds()),
+        verdict=search.verdict,
+        edited=search.edited,
+        table=_table(archive),
+        version=journal.version,
+        notes=tuple(notes),
+    )
+
+
+def _table(archive: SafeArchive) -> Mapping[str, Any] | None:
+    """None in bundles of searches that another program made, and of versions that kept none."""
+    name = f"data/{LIKELIHOODS}"
+    if name not in archive.names:
+        return None
+    try:
+        document = msgspec.json.decode(b"".join(archive.blocks(name)))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise EvidenceError(f"the table of likelihoods can't be read: {error}") from error
+    return document if isinstance(document, dict) else None
 
 
 def _fabric(archive: SafeArchive, wiring: Sequence[Entry], before: int) -> Fabric:

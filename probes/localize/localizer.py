@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from .meaning import meaning_of
 from .planner import Limits, Planner
 from .posterior import Belief, Grounds, believe, resolved
 from .settings import STEP_RATES, Prompts, Settings
+from .table_document import table_document
 from .words import plural
 
 TRANSFER_FAILED = (
@@ -144,6 +146,11 @@ class Localizer:
     def grounds(self) -> Grounds:
         """What the belief of now is drawn from."""
         return self._grounds
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The table of likelihoods in use, as a document."""
+        return table_document(self._bandwidth.tables, self._parts.shares)
 
     def edit(self, edits: Edits) -> None:
         """Take the operator's limits and wishes for all rounds from now on."""

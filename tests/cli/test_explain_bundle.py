@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import zipfile
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -65,6 +66,7 @@ def test_the_same_as_a_document_that_keeps_its_schema(bundle: Path) -> None:
     document = json.loads(ended.out)
     assert errors_of(document, "explain") == []
     assert document["equal"]
+    assert document["table_agrees"] is True
     assert LANE in [suspect["component"] for suspect in document["suspects"]]
 
 
@@ -100,3 +102,14 @@ def test_codes_counters_and_lines_are_explained_as_before() -> None:
     refused = explain("xid", "79", "--json")
     assert refused.code == 64
     assert refused.says_one_sentence("bundles")
+
+
+def test_the_table_in_the_bundle_gives_what_a_trial_was_said_to_add(bundle: Path) -> None:
+    with zipfile.ZipFile(bundle) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("localization/likelihoods.json"))
+        table = json.loads(archive.read(name))
+    assert table["format"] == "likelihood-tables/1"
+    assert len(table["ratios"]) == len(table["shares"])
+    assert {len(mode) for share in table["ratios"] for mode in share} == {table["bins"]}
+    as_expected = int((0.0 - table["lowest"]) / table["step"])
+    assert max(mode[as_expected] for mode in table["ratios"][0]) < 0
