@@ -18,6 +18,7 @@ from .packed import unpacked
 from .parsed import LONGEST_LINE, Parsed
 from .paste import Part, split
 from .plain import without_escapes
+from .table import TABLE
 from .tool import Tool
 from .tools import TOOLS, recognize
 
@@ -122,7 +123,12 @@ def _parse(tool: Tool, part: Part) -> Parsed[Any]:
 
 
 def _other_name(name: str, tool: Tool | None) -> str:
-    """A note where the file's name promises another tool than its content shows; any log may be named as any other."""
+    """A note where the file's name promises another tool than its content shows.
+
+    Any log may be named as any other, and a table that somebody made from a tool's values after that tool.
+    """
+    if tool is TABLE:
+        return ""
     base = PurePath(name.lower()).name
     for ending in _COMPRESSED:
         base = base.removesuffix(ending)

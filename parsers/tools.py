@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import bandwidth, dcgm, infiniband, logs, nccl, nvidia_smi, pcie, platform
+from . import bandwidth, dcgm, host, infiniband, logs, nccl, nvidia_smi, pcie, platform
+from .table import TABLE
 from .tool import HEAD, Tool
 
 TOOLS: tuple[Tool, ...] = (
@@ -14,11 +15,12 @@ TOOLS: tuple[Tool, ...] = (
     *pcie.TOOLS,
     *platform.TOOLS,
     *logs.TOOLS,
+    *host.TOOLS,
 )
-"""Logs come last: any text may be quoted in one."""
+"""Logs come late, as any text may be quoted in one; then what is told by its form more than by its words."""
 
 
 def recognize(text: str) -> Tool | None:
-    """The tool that printed `text`, told by its beginning; None where no tool is known to."""
+    """The tool that printed `text`, told by its beginning; a table made by hand where none is known to."""
     head = text[:HEAD]
-    return next((tool for tool in TOOLS if tool.recognizes(head)), None)
+    return next((tool for tool in (*TOOLS, TABLE) if tool.recognizes(head)), None)

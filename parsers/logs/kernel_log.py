@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from ..pci import bus_address
-from . import host_events, nic_events, pcie_events
+from . import host_events, iommu_events, nic_events, pcie_events
 from .host_events import GpuBoard, GpuUuid, HostEvent, read_serial
+from .iommu_events import IommuEvent
 from .log_stamp import Head, Stamp
 from .nic_events import NicEvent, read_carrier
 from .pcie_events import PcieEvent
@@ -30,7 +31,7 @@ class OffBus:
     pci: str
 
 
-KernelReading: TypeAlias = Xid | SXid | OffBus | PcieEvent | NicEvent | HostEvent | GpuBoard
+KernelReading: TypeAlias = Xid | SXid | OffBus | PcieEvent | IommuEvent | NicEvent | HostEvent | GpuBoard
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,7 @@ _READERS: tuple[tuple[str, Callable[[str], KernelReading | None]], ...] = (
     ("SXid", read_sxid),
     ("fallen off the bus", _off_bus),
     *pcie_events.READERS,
+    *iommu_events.READERS,
     *nic_events.READERS,
     *host_events.READERS,
 )

@@ -28,6 +28,8 @@ class Clock(StrEnum):
     """1970, but in the node's unknown time zone (`dmesg -T` prints none)."""
     YEARLESS = "yearless"
     """The first of January of an unknown year, in the node's time zone (syslog)."""
+    DAYLESS = "dayless"
+    """Midnight of an unknown day, in the node's time zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,9 @@ _ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\
 _FULL = re.compile(r"[A-Z][a-z]{2} (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,9}))? ([A-Z]{2,5}|[+-]\d\d)\s")
 _UNIX = re.compile(r"(\d{9,10}\.\d{1,9})\s(?=\S)")
 _SYSLOG = re.compile(r"(\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?\s+(?=\S)")
+_CLOCK = re.compile(
+    r"(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})? (?=(?:[\w.-]{1,64} )?kernel:|[\w.-]{1,64} [\w./@+-]{1,64}\[\d{1,10}\]: )"
+)
 _ORIGIN = re.compile(r"(?:(?!kernel:)([\w.-]{1,64})\s{1,4})?kernel:\s?")
 _TAGGED = re.compile(r"([\w.:-]{1,255}) ([\w./@+-]{1,64})(?:\[\d{1,10}\])?:(?:\s|$)")
 _RFC5424 = re.compile(r"(\S{1,255}) (\S{1,48}) \S{1,128} \S{1,32} (?:-|\[[^\]]{0,512}\])(?: |$)")
@@ -201,6 +206,11 @@ def _of_iso(whole: str, fraction: str | None, zone: str | None) -> Stamp | None:
     return Stamp(seconds + (float(f"0.{fraction}") if fraction else 0.0), Clock.EPOCH if zone else Clock.LOCAL)
 
 
+def _clock(found: re.Match[str]) -> Stamp:
+    hour, minute, second = (int(part) for part in found.groups())
+    return Stamp(3600.0 * hour + 60.0 * minute + second, Clock.DAYLESS)
+
+
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Stamp | None]], ...] = (
     (_UPTIME, _uptime),
     (_CTIME, _ctime),
@@ -208,6 +218,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Stamp | None]], .
     (_SYSLOG, _syslog),
     (_FULL, _full),
     (_UNIX, _unix),
+    (_CLOCK, _clock),
 )
-_OF_SYSLOG = (_ISO, _SYSLOG, _FULL, _UNIX)
+_OF_SYSLOG = (_ISO, _SYSLOG, _FULL, _UNIX, _CLOCK)
 """Forms after which a host and a program may stand."""

@@ -49,7 +49,7 @@ def parse_query_text(text: str) -> Parsed[ReportReading]:
 
 
 @dataclass(slots=True)
-class _Line:
+class Line:
     """A line that waits for the next one, which may go on with it."""
 
     number: int
@@ -75,7 +75,7 @@ class _Reader:
         """Headings that the line stands under, with their indentation."""
         self._base = 0
         """Indentation of the GPU's line."""
-        self._waiting: _Line | None = None
+        self._waiting: Line | None = None
 
     def _new(self) -> ReportDocument:
         return ReportDocument(self._parsed, TEXT, MIG_TEXT, PROCESS_TEXT)
@@ -98,7 +98,7 @@ class _Reader:
             self._take_waiting(below=0)
             self._document.complaint(complaint)
         elif not prompt_of(line):
-            self._read_pair(_line(number, line))
+            self._read_pair(line_of(number, line))
 
     def _begin_document(self) -> None:
         self._take_waiting(below=0)
@@ -106,15 +106,15 @@ class _Reader:
         self._document = self._new()
         self._above = []
 
-    def _read_pair(self, line: _Line) -> None:
+    def _read_pair(self, line: Line) -> None:
         before = self._waiting
         if before and self._goes_on(before, line):
-            self._waiting = _line(before.number, before.shown + line.shown, last=len(line.shown))
+            self._waiting = line_of(before.number, before.shown + line.shown, last=len(line.shown))
             return
         self._take_waiting(below=line.indent)
         self._waiting = line
 
-    def _goes_on(self, before: _Line, line: _Line) -> bool:
+    def _goes_on(self, before: Line, line: Line) -> bool:
         """Whether a terminal had broken one line into these two."""
         if before.value is None:
             return line.value is not None and not line.key
@@ -136,7 +136,7 @@ class _Reader:
         else:
             self._take_inside(line, name, below)
 
-    def _take_head(self, line: _Line, name: str) -> None:
+    def _take_head(self, line: Line, name: str) -> None:
         if line.value is None or not name or len(name) > LONGEST_KEY:
             self._parsed.cannot_read(line.number, line.shown, "is none of the driver's values")
             return
@@ -144,7 +144,7 @@ class _Reader:
             self._begin_document()
         self._document.head(name.replace(" ", "_"), line.value)
 
-    def _take_inside(self, line: _Line, name: str, below: int) -> None:
+    def _take_inside(self, line: Line, name: str, below: int) -> None:
         while self._above and self._above[-1][0] >= line.indent:
             self._above.pop()
         if len(self._above) >= DEEPEST:
@@ -158,7 +158,7 @@ class _Reader:
         elif below <= line.indent and name != "processes":
             self._parsed.cannot_read(line.number, line.shown, "is no value, and no heading of any")
 
-    def _take_value(self, line: _Line, value: str) -> None:
+    def _take_value(self, line: Line, value: str) -> None:
         names = [name for _, name in self._above]
         rest = "/".join(names[1:])
         if names[0] == "mig device" and rest:
@@ -171,7 +171,7 @@ class _Reader:
             self._document.gpu_value("/".join(names), value, line.number)
 
 
-def _line(number: int, shown: str, last: int | None = None) -> _Line:
+def line_of(number: int, shown: str, last: int | None = None) -> Line:
     """The line as a key and its value, or as a heading."""
     text = shown.strip()
     indent = len(shown) - len(shown.lstrip())
@@ -182,6 +182,6 @@ def _line(number: int, shown: str, last: int | None = None) -> _Line:
     if colon < 0 and text.endswith(":"):
         colon = len(text) - 1
     if colon < 0:
-        return _Line(number, shown, last, indent, text, None)
+        return Line(number, shown, last, indent, text, None)
     value = text[colon:].lstrip(" ").removeprefix(":")
-    return _Line(number, shown, last, indent, text[:colon].rstrip(), value.strip())
+    return Line(number, shown, last, indent, text[:colon].rstrip(), value.strip())

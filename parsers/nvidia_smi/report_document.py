@@ -43,7 +43,8 @@ class ReportDocument:
     def begin_gpu(self, address: str) -> None:
         """What follows is about another GPU."""
         self._gpus.append(Draft())
-        self._gpus[-1].set(bus_address=bus_address(address))
+        if address:
+            self._gpus[-1].set(bus_address=bus_address(address))
 
     def begin_mig(self) -> None:
         """What follows is about another MIG device of the GPU."""

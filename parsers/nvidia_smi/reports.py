@@ -7,6 +7,7 @@ from .dmon import is_dmon, parse_dmon
 from .errors import is_complaints, parse_complaints
 from .list_gpus import is_gpu_list, parse_gpu_list
 from .query_csv import is_query_csv, parse_query_csv
+from .query_excerpt import is_query_excerpt, parse_query_excerpt
 from .query_text import is_query_text, parse_query_text
 from .query_xml import is_query_xml, parse_query_xml
 from .retired_pages import is_retired_pages, parse_retired_pages
@@ -15,6 +16,7 @@ from .table import is_table, parse_table
 REPORTS: tuple[Tool, ...] = (
     Tool("nvidia-smi -q -x", is_query_xml, parse_query_xml, file_names=("*nvidia*smi*.xml", "q-x-*")),
     Tool("nvidia-smi -q", is_query_text, parse_query_text, file_names=("*nvidia*smi*-q*", "*nvsmi*", "q-*")),
+    Tool("nvidia-smi -q excerpt", is_query_excerpt, parse_query_excerpt, file_names=()),
     Tool("nvidia-smi --query-gpu", is_query_csv, parse_query_csv, file_names=("*nvidia*smi*.csv", "query-gpu*")),
     Tool(
         "nvidia-smi --query-retired-pages",

@@ -1,8 +1,9 @@
-"""PCIe: lspci and the files of /sys."""
+"""PCIe: lspci, setpci, lists of addresses, and the files of /sys."""
 
 from __future__ import annotations
 
 from ..tool import Tool
+from . import device_places, setpci
 from .lspci import parse_lspci, prints_devices
 from .lspci_tree import parse_lspci_tree, prints_tree
 
@@ -15,4 +16,6 @@ TOOLS: tuple[Tool, ...] = (
         file_names=("*lspci*t*", "*pci*tree*"),
         unconfirmed="pciutils ls-tree.c; NVIDIA/nccl issue 246",
     ),
+    setpci.TOOL,
+    device_places.TOOL,
 )

@@ -61,6 +61,10 @@ class PciDevice:
     max_read_request: int | None = None
     acs: tuple[str, ...] | None = None
     """Access control that is switched on (`ReqRedir` sends peer traffic up to the root); None where there is none."""
+    aspm: str | None = None
+    """States in which the link may rest by itself: `L1`, `L0s L1`; empty where none is enabled."""
+    retimers: int | None = None
+    """Retimers that the link met while it trained."""
     correctable: tuple[str, ...] | None = None
     """AER flags that are set: seen since somebody cleared them."""
     uncorrectable: tuple[str, ...] | None = None
@@ -74,6 +78,12 @@ _TITLE = re.compile(
     r"(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) "
     r"(?P<kind>[0-9a-f]{4}|[A-Z0-9][\w/ .,()-]{2,60}?)(?: \[(?P<class_id>[0-9a-f]{4})\])?: (?P<name>\S.{0,400})"
 )
+_BARE_TITLE = re.compile(
+    r"(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) "
+    r"(?P<kind>(?:[A-Z0-9][\w.-]{0,20} )(?:[\w.-]{1,20} ){0,2}(?:bridge|controller|accelerators))"
+    r"(?: \[(?P<class_id>[0-9a-f]{4})\])?:?(?P<name>)"
+)
+"""A device whose vendor and name somebody left out: `97:01.0 PCI bridge`."""
 _PROGRAMMING = re.compile(r" \(prog-if [0-9a-f]{2}(?: \[[^\]]{0,80}\])?\)$")
 _REVISION = re.compile(r" \(rev ([0-9a-f]{2})\)$")
 _IDS = re.compile(r"(?:^| \[)([0-9a-f]{4}):([0-9a-f]{4})\]?$")
@@ -83,6 +93,8 @@ _LINK_STATUS = re.compile(
     r"LnkSta:\s{1,4}Speed (?:(\d{1,3}(?:\.\d)?)GT/s|unknown)(?: \((\w{1,12})\))?, "
     r"Width (?:x(\d{1,2})|unknown)(?: \((\w{1,12})\))?"
 )
+_ASPM = re.compile(r"LnkCtl:\s{1,4}ASPM (?:((?:L0s |L1 ){1,2})Enabled|Disabled)")
+_RETIMERS = re.compile(r"LnkSta2:.{0,400}\bRetimer([+-]) 2Retimers([+-])")
 _BUS = re.compile(r"Bus: primary=([0-9a-f]{2}), secondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})")
 _NUMA = re.compile(r"\bNUMA node:? (\d{1,4})\b")
 _IOMMU = re.compile(r"\bIOMMU group:? (\d{1,6})\b")
@@ -118,7 +130,7 @@ def parse_lspci(text: str) -> Parsed[PciDevice]:
                 _detail(line.strip(), block)
             else:
                 parsed.cannot_read(number, line, "stands above the first device")
-        elif title := _TITLE.fullmatch(line.rstrip()):
+        elif title := _title(line):
             _finish(block, parsed)
             block = _Block(_titled(title))
         elif not _PASSED_OVER.match(line) and not prompt_of(line):
@@ -128,8 +140,13 @@ def parse_lspci(text: str) -> Parsed[PciDevice]:
 
 
 def prints_devices(head: str) -> bool:
-    """True of a text with a line that begins with an address, the name of a class and a colon."""
-    return any(_TITLE.fullmatch(line.rstrip()) for _, line in numbered(without_escapes(head)))
+    """True of a text with a line that begins with an address and the name of a class."""
+    return any(_title(line) for _, line in numbered(without_escapes(head)))
+
+
+def _title(line: str) -> re.Match[str] | None:
+    text = line.rstrip()
+    return _TITLE.fullmatch(text) or _BARE_TITLE.fullmatch(text)
 
 
 def _titled(title: re.Match[str]) -> dict[str, Any]:
@@ -188,6 +205,10 @@ def _link(line: str, block: _Block) -> None:
         said["speed_gts"] = float(status[1]) if status[1] else None
         said["width"] = int(status[3]) if status[3] else None
         block.words = (status[2], status[4])
+    elif aspm := _ASPM.match(line):
+        said.setdefault("aspm", (aspm[1] or "").strip())
+    elif retimers := _RETIMERS.match(line[:600]):
+        said.setdefault("retimers", 2 if retimers[2] == "+" else int(retimers[1] == "+"))
 
 
 def _capability(line: str, block: _Block) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .. import kernel_command_line
 from ..tool import Tool
-from . import ipmitool, lldp, numactl, proc_nvidia, redfish
+from . import ipmitool, lldp, lscpu, numactl, proc_nvidia, redfish
 
 TOOLS: tuple[Tool, ...] = (
     ipmitool.SENSOR,
@@ -14,6 +15,8 @@ TOOLS: tuple[Tool, ...] = (
     lldp.TOOL,
     lldp.JSON0,
     numactl.TOOL,
+    lscpu.TOOL,
+    kernel_command_line.TOOL,
     proc_nvidia.GPU_INFORMATION,
     proc_nvidia.DRIVER_VERSION,
 )
