@@ -363,6 +363,7 @@ async def _tell_plan(options: argparse.Namespace, session: Any, nodes: Sequence[
 
 
 async def _probe_hosts(options: argparse.Namespace, probe: Any) -> int:
+    from .session.equals import compared
     from .session.headless import settle
     from .session.probe_document import outcome_document, targets_document
     from .session.probe_report import outcome_report, targets_report
@@ -381,10 +382,12 @@ async def _probe_hosts(options: argparse.Namespace, probe: Any) -> int:
             usable(session.snapshot(), targets)
         if not (options.yes or await _agreed(probe, chosen, options.repeat)):
             raise Denied(f"{probe.name} was not run: you did not say yes")
-        outcomes = [
+        measured = [
             await run_probe(session, Aimed(probe, targets, probe.expected(fabric, targets)), options.repeat, say)
             for targets in chosen
         ]
+        snapshot = session.snapshot()
+    outcomes = compared(measured, lambda part: snapshot.nodes[part.node].fact(part, "name"))
     document = outcome_document(probe, outcomes)
     tell(json.dumps(document, indent=2) if options.json else outcome_report(outcomes))
     return exit_code(outcomes)

@@ -312,6 +312,8 @@ class TrialEnded(JournalEvent, frozen=True, kw_only=True):
     """Of a probe that checks data or a state: `good` or `wrong`; empty for one that only measures."""
     detail: str = ""
     """One sentence: what the check found, or what was measured besides."""
+    digests: tuple[str, ...] = ()
+    """Of results that equal parts must have alike."""
     error: str = ""
     """One sentence; empty when it was measured."""
     code: str = ""

@@ -60,8 +60,9 @@ class Checksum:
         if wrong:
             return Measured((), (), said, "wrong", "; ".join(map(wrong_in_words, wrong)))
         launches = sum(burn.launches for burn in burns)
-        detail = f"all warps computed the same in {launches} launches; digests of equal GPUs agree: "
-        return Measured((), (), said, "good", detail + ", ".join(map(_digest, burns)))
+        detail = f"all warps computed the same in {launches} launches; equal GPUs have these digests alike: "
+        digests = tuple(f"{KINDS[burn.kind]} {burn.digest}" for burn in burns)
+        return Measured((), (), said, "good", detail + ", ".join(map(_digest, burns)), digests)
 
     def expected(self, fabric: Fabric, targets: Targets) -> float:
         """NaN: results are right or wrong."""

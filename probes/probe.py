@@ -87,6 +87,8 @@ class Measured:
     """`good` or `wrong` for a probe that checks something."""
     detail: str = ""
     """One sentence: what the check found, or what was measured besides."""
+    digests: tuple[str, ...] = ()
+    """Of results that equal parts must have alike, `integer fedcba98`: one that differs computed something else."""
 
 
 class Probe(Protocol):

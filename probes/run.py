@@ -147,6 +147,7 @@ class _Round:
             measured_by=measured.measured_by,
             check=measured.check,
             detail=measured.detail,
+            digests=measured.digests,
         )
 
     def failed(self, trial: Trial, error: str, code: str, output: TaskOutput | None = None) -> TrialEnded:

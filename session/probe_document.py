@@ -66,6 +66,7 @@ def _outcome(outcome: Outcome) -> Json:
         "highest": max(windows, default=None),
         "spread": _number(outcome.spread),
         "share": _number(outcome.share),
+        "odd": outcome.odd,
         "runs": [_run(run) for run in outcome.runs],
     }
 

@@ -64,6 +64,8 @@ def _outcome(outcome: Outcome) -> Iterator[str]:
     last = outcome.runs[-1].trial
     for detail in dict.fromkeys(run.trial.detail for run in outcome.runs if run.trial.detail):
         yield from _wrapped(detail, "  ", "  ")
+    if outcome.odd:
+        yield from _wrapped(outcome.odd, "  ", "  ")
     failed = [run.trial for run in outcome.runs if run.trial.error]
     if failed and len(outcome.runs) > 1:
         yield f"  {len(failed)} of {len(outcome.runs)} runs measured nothing:"

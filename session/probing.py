@@ -67,6 +67,8 @@ class Outcome:
 
     aimed: Aimed
     runs: tuple[Run, ...]
+    odd: str = ""
+    """How its results differ from those of its equals; empty where they agree, or there is nobody to compare with."""
 
     @property
     def windows(self) -> tuple[float, ...]:
@@ -105,7 +107,7 @@ class Outcome:
     def judgement(self) -> Judgement:
         """Of all runs; whatever is wrong in one of them counts."""
         trials = [run.trial for run in self.runs]
-        if any(trial.check == "wrong" for trial in trials):
+        if self.odd or any(trial.check == "wrong" for trial in trials):
             return Judgement.WRONG
         if self.share < CLEARLY_SLOW:
             return Judgement.SLOW

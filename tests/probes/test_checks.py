@@ -313,6 +313,7 @@ def test_right_arithmetic_tells_the_digests_by_which_gpus_are_compared(fabric):
     assert "single precision fedcba9876543210 (51.0 TFLOP/s)" in measured.detail
     assert "integer 0123456789abcdef (51.0 TOP/s)" in measured.detail
     assert "1200 launches" in measured.detail
+    assert measured.digests[1] == "single precision fedcba9876543210"
 
 
 def test_wrong_arithmetic_names_kind_warps_and_multiprocessor(fabric):
