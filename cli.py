@@ -109,6 +109,14 @@ def _parser() -> argparse.ArgumentParser:
     form.add_argument("--graphml", action="store_true", help="print GraphML")
     form.add_argument("--nccl-xml", action="store_true", help="print one node as NCCL's NCCL_TOPO_FILE")
 
+    diagnose = _command(commands, "diagnose", _diagnose, "what files that you have say is wrong; no screen")
+    diagnose.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="outputs, logs, archives, bug reports, or folders of them"
+    )
+    diagnose.add_argument("--symptom", default="", metavar="TEXT", help="what people saw; told, never believed")
+    diagnose.add_argument("--hardware", default="", metavar="TEXT", help="what it runs on; told, never believed")
+    diagnose.add_argument("--json", action="store_true", help="print one JSON document")
+
     explain = _command(
         commands,
         "explain",
@@ -284,6 +292,18 @@ def _explain(options: argparse.Namespace) -> int:
         raise InputError("--suspect and --json are for bundles; name one X.evb.zip")
     tell(explain(" ".join(options.what)).rstrip("\n"))
     return 0
+
+
+def _diagnose(options: argparse.Namespace) -> int:
+    from .session.files.diagnosis import diagnose
+    from .session.files.document import diagnosis_document
+    from .session.files.report import diagnosis_report
+
+    found = diagnose(options.paths, options.symptom, options.hardware)
+    tell(json.dumps(diagnosis_document(found), indent=2) if options.json else diagnosis_report(found).rstrip("\n"))
+    if found.exit_code == 3:
+        say("nothing in these files could be read; name outputs of tools, logs, or archives of them")
+    return found.exit_code
 
 
 def _explain_bundle(options: argparse.Namespace, bundle: Path) -> int:

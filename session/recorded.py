@@ -44,15 +44,15 @@ def is_bundle(path: Path) -> bool:
     return path.name.endswith(BUNDLE) and path.is_file()
 
 
-def recorded_in_case(path: Path, argvs: Iterable[tuple[str, ...]]) -> Recorded:
-    """Read a case folder; raises InputError for one that is none."""
+def recorded_in_case(path: Path, argvs: Iterable[tuple[str, ...]] | None) -> Recorded:
+    """Read a case folder, of `argvs` or else of all commands; raises InputError for one that is none."""
     damage: list[str] = []
     case = Case.open(path)
     snapshot = _folded(entries(path, damage))
     return _recorded(snapshot, argvs, lambda _, event: case.bytes_of(event.stdout), damage)
 
 
-def recorded_in_bundle(path: Path, argvs: Iterable[tuple[str, ...]]) -> Recorded:
+def recorded_in_bundle(path: Path, argvs: Iterable[tuple[str, ...]] | None) -> Recorded:
     """Read a bundle in place, within limits; raises EvidenceError for one that is unsafe, cut or altered.
 
     Whether it is as it was written says `lanescope verify`.
@@ -98,13 +98,13 @@ def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _recorded(
     snapshot: Snapshot,
-    argvs: Iterable[tuple[str, ...]],
+    argvs: Iterable[tuple[str, ...]] | None,
     output: Callable[[str, CommandEnded], bytes],
     damage: list[str],
 ) -> Recorded:
-    chosen, found = set(argvs), []
+    chosen, found = None if argvs is None else set(argvs), []
     for id_, event in snapshot.commands:
-        if event.argv in chosen and event.exit_status == 0:
+        if (chosen is None or event.argv in chosen) and event.exit_status == 0:
             try:
                 found.append((event, output(id_, event)))
             except EvidenceError as error:

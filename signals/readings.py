@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from ..incident.ids import NodeId
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 UNKNOWN_NODE = NodeId("unknown")
 """Whose outputs nobody said; never taken for one node with others of that name in different places."""
 
@@ -51,10 +52,10 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Witness(Generic[T]):
+class Witness(Generic[T_co]):
     """One reading and the output that it stands in."""
 
-    reading: T
+    reading: T_co
     output: Output
 
     @property

@@ -43,6 +43,8 @@ class KernelLine:
     reading: KernelReading
     host: str = ""
     """The machine, where the line names it."""
+    text: str = ""
+    """The line's message, without its time."""
 
     @property
     def kind(self) -> str:
@@ -101,19 +103,22 @@ class KernelLines:
     """Machines whose unfinished readings are remembered."""
 
     def __init__(self) -> None:
-        self._readers: dict[str, MessageReader[tuple[int, Stamp | None]]] = {}
+        self._readers: dict[str, MessageReader[tuple[int, Stamp | None, str]]] = {}
 
     def take(self, number: int, head: Head) -> KernelLine | None:
         """The reading that this line completes, under the line it began with."""
         if head.program == "systemd-networkd":
             carrier = read_carrier(head.message)
-            return KernelLine(number, head.stamp, carrier, head.host) if carrier else None
+            return KernelLine(number, head.stamp, carrier, head.host, head.message) if carrier else None
         if not head.is_of_the_kernel:
             return None
-        found = self._of(head.host).take((number, head.stamp), head.message)
-        return KernelLine(*found[0], found[1], head.host) if found else None
+        found = self._of(head.host).take((number, head.stamp, head.message), head.message)
+        if found is None:
+            return None
+        (first, stamp, begun), reading = found
+        return KernelLine(first, stamp, reading, head.host, begun if first == number else f"{begun} {head.message}")
 
-    def _of(self, host: str) -> MessageReader[tuple[int, Stamp | None]]:
+    def _of(self, host: str) -> MessageReader[tuple[int, Stamp | None, str]]:
         reader = self._readers.get(host)
         if reader is None:
             if len(self._readers) >= self.MOST_HOSTS:

@@ -1,0 +1,1 @@
+"""Files that somebody handed in: what lies in them, whose it is and from when."""
