@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -99,6 +100,12 @@ def _parser() -> argparse.ArgumentParser:
 
     _probe_options(_command(commands, "probe", _probe, "run one probe that you choose; no screen"))
 
+    drift = _command(
+        commands, "drift", _drift, "in what equal nodes and parts differ, and who is the odd one; no screen"
+    )
+    _fleet_options(drift, "HOSTS|PATH", "host sets, or files and folders of tools' outputs")
+    drift.add_argument("--json", action="store_true", help="print one JSON document")
+
     topo = _command(commands, "topo", _topo, "the fabric of nodes, or of outputs that you have; no screen")
     _fleet_options(topo, "HOSTS|PATH", "host sets, or files and folders of tools' outputs")
     topo.add_argument("--inventory", type=Path, metavar="F.toml", help="racks and rails, as people wrote them down")
@@ -116,6 +123,10 @@ def _parser() -> argparse.ArgumentParser:
     diagnose.add_argument("--symptom", default="", metavar="TEXT", help="what people saw; told, never believed")
     diagnose.add_argument("--hardware", default="", metavar="TEXT", help="what it runs on; told, never believed")
     diagnose.add_argument("--json", action="store_true", help="print one JSON document")
+
+    opened = _command(commands, "open", _open, "show files that you have as a read-only incident, on the screens")
+    opened.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="as for diagnose")
+    _screen_options(opened)
 
     explain = _command(
         commands,
@@ -265,18 +276,33 @@ def _probe(options: argparse.Namespace) -> int:
 
 
 def _topo(options: argparse.Namespace) -> int:
-    paths = [Path(target) for target in options.hosts]
+    paths = _paths_among(options.hosts)
+    if not paths:
+        return _run(_topo_of_hosts(options))
+    from .session.topo import topology_of_paths
+
+    return _tell_topology(options, topology_of_paths(paths, options.inventory))
+
+
+def _drift(options: argparse.Namespace) -> int:
+    paths = _paths_among(options.hosts)
+    if not paths:
+        return _run(_drift_of_hosts(options))
+    from .session.drift import drift_of_paths
+
+    return _tell_drift(options, drift_of_paths(paths))
+
+
+def _paths_among(targets: Sequence[str]) -> Sequence[Path]:
+    """What is there as paths; nothing where all are host sets."""
+    paths = [Path(target) for target in targets]
     there = [path for path in paths if path.exists()]
     if there and len(there) < len(paths):
         others = ", ".join(str(path) for path in paths if path not in there)
         raise InputError(f"{there[0]} is a path and {others} is none; name paths or hosts, not both")
-    if not there:
-        say(f"reading from hosts: {' '.join(options.hosts)}")
-        return _run(_topo_of_hosts(options))
-    say(f"reading from {'paths' if len(paths) > 1 else 'the path'}: {' '.join(options.hosts)}")
-    from .session.topo import topology_of_paths
-
-    return _tell_topology(options, topology_of_paths(paths, options.inventory))
+    source = "hosts" if not there else "paths" if len(paths) > 1 else "the path"
+    say(f"reading from {source}: {' '.join(targets)}")
+    return there
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -304,6 +330,10 @@ def _diagnose(options: argparse.Namespace) -> int:
     if found.exit_code == 3:
         say("nothing in these files could be read; name outputs of tools, logs, or archives of them")
     return found.exit_code
+
+
+def _open(options: argparse.Namespace) -> int:
+    return _run(_on_screen(options, _file_session(options)))
 
 
 def _explain_bundle(options: argparse.Namespace, bundle: Path) -> int:
@@ -430,6 +460,21 @@ async def _topo_of_hosts(options: argparse.Namespace) -> int:
     return _tell_topology(options, topology)
 
 
+async def _drift_of_hosts(options: argparse.Namespace) -> int:
+    from .session.drift import drift_of_session
+    from .session.headless import settle
+
+    async with _ssh_session(options) as session:
+        await settle(session, say)
+        found = await drift_of_session(session)
+    return _tell_drift(options, found)
+
+
+def _tell_drift(options: argparse.Namespace, found: Any) -> int:
+    tell(json.dumps(found.document(), indent=2) if options.json else found.text().rstrip("\n"))
+    return int(found.exit_code)
+
+
 def _tell_topology(options: argparse.Namespace, topology: Any) -> int:
     from .topology.exports import dot, graphml
     from .topology.nccl_xml import nccl_xml
@@ -494,6 +539,8 @@ async def _on_screen(options: argparse.Namespace, opening: contextlib.AbstractAs
         watching = asyncio.create_task(_exit_when_told(app, told))
         await app.run_async(mouse=mouse)
         watching.cancel()
+    if session.source.kind == "files":
+        return app.return_code or 0
     say(f"everything gathered is in {session.case_path}")
     if bundle := session.snapshot().bundle:
         say(f"check the bundle: lanescope verify {bundle}")
@@ -545,6 +592,20 @@ async def _demo_session(options: argparse.Namespace) -> AsyncIterator[Any]:
     session = Session(DemoFleet(scenario), Case.create(options.cases), hint=hint)
     async with _telling_where(session.case_path), running(session):
         yield session
+
+
+@contextlib.asynccontextmanager
+async def _file_session(options: argparse.Namespace) -> AsyncIterator[Any]:
+    """The case is kept in a folder that is gone at the end: the files themselves are the record."""
+    from .evidence.case import Case
+    from .session.files.source import FileSource
+    from .session.session import Session, running
+
+    source = await asyncio.to_thread(FileSource, options.paths)
+    with tempfile.TemporaryDirectory(prefix="lanescope-") as folder:
+        session = Session(source, Case.create(Path(folder)), fabric=source.fabric)
+        async with running(session):
+            yield session
 
 
 @contextlib.asynccontextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .parsed import Parsed, numbered
 from .plain import prompt_of, without_escapes
@@ -60,6 +61,7 @@ def parse_kernel_command_line(text: str) -> Parsed[KernelCommandLine]:
     return parsed
 
 
+@lru_cache(maxsize=1024)
 def command_line_of(text: str) -> KernelCommandLine | None:
     """The words of one line; None of a line in which nothing tells that it is one."""
     words = text[:LONGEST].split()[:MOST_PARAMETERS]

@@ -18,8 +18,8 @@ _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-l
 _FORMATS = (
     (0, b"\x7fELF", "a program"),
     (0, b"PK\x03\x04", "a zip archive"),
-    (0, b"\xfd7zXZ\x00", "xz-compressed"),
-    (0, b"BZh", "bzip2-compressed"),
+    (0, b"\xfd7zXZ\x00", "xz-compressed twice"),
+    (0, b"BZh", "bzip2-compressed twice"),
     (0, b"\x28\xb5\x2f\xfd", "zstd-compressed"),
     (0, b"\x1f\x8b", "gzip-compressed twice"),
     (257, b"ustar", "a tar archive"),
@@ -62,9 +62,9 @@ class TextLines:
         """The first HEAD characters, by which a tool's output is recognized."""
         return self._beginning.decode(self.encoding, "replace").replace("\x00", "")[:HEAD]
 
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """All lines with their numbers from 1, none longer than LONGEST_LINE, in memory of one chunk."""
-        number, pending = 1, ""
+    def lines(self, first: int = 1) -> Iterator[tuple[int, str]]:
+        """All lines with their numbers from `first`, none longer than LONGEST_LINE, in memory of one chunk."""
+        number, pending = first, ""
         for piece in self._pieces():
             *whole, pending = (pending + piece).split("\n")
             for line in whole:

@@ -1,7 +1,8 @@
 """Tables of copies between GPUs that ran at once: `GPU0->GPU4 + GPU1->GPU6`, write, 2.7 GB/s in total.
 
-The flows stand in one column, the direction of the transactions (`write`, `read`) in another, the rate in a third that
-names its unit. A rate is the total of all flows of its row unless its column says that it is a mean or a single one's.
+The flows stand in one column, the direction of the transactions (`write`, `read`) in another or in the name of the
+rate's column, which names its unit. A rate is the total of all flows of its row unless its column says that it is a
+mean or a single one's: such a column is passed over.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ class PeerCopies:
 _FLOW = re.compile(r"(?:GPU|gpu) ?(\d{1,3}) ?(?:->|=>|→|to) ?(?:GPU|gpu)? ?(\d{1,3})(?!\d)")
 _RATE = re.compile(r"(.{0,40}?)[ _(\[]?(?:GBps|GB/s|GB_s|GBs)[)\]]?", re.IGNORECASE)
 _NOT_TOTAL = re.compile(r"per|each|mean|avg|single|min|max", re.IGNORECASE)
-_OPERATION = re.compile(r"\b(write|read)s?\b", re.IGNORECASE)
+_OPERATION = re.compile(r"(?<![A-Za-z])(write|read)s?(?![A-Za-z])", re.IGNORECASE)
 
 
 def peer_copies(table: Table) -> tuple[PeerCopies, ...]:
     """The measurements that a table holds; none of a table about something else."""
     flows = _flows_at(table)
-    rate = next((at for at, name in enumerate(table.columns) if _is_rate(name)), None)
-    if flows is None or rate is None:
+    if flows is None:
         return ()
-    found = (_copies(row, row[flows], row[rate]) for row in table.rows if len(row) > max(flows, rate))
+    rates = [at for at, name in enumerate(table.columns) if at != flows and _is_rate(name)]
+    found = (_copies(row, row[flows], row[at], table.columns[at]) for row in table.rows for at in rates)
     return tuple(one for one in found if one)
 
 
-def _copies(row: Sequence[str], flows: str, rate: str) -> PeerCopies | None:
+def _copies(row: Sequence[str], flows: str, rate: str, column: str) -> PeerCopies | None:
     pairs = tuple((int(here), int(there)) for here, there in _FLOW.findall(flows[:2000])[:MOST_FLOWS])
-    said = next((found[1].lower() for cell in row if (found := _OPERATION.search(cell[:200]))), "")
+    said = next((found[1].lower() for cell in (column, *row) if (found := _OPERATION.search(cell[:200]))), "")
     try:
         total = float(rate)
     except ValueError:

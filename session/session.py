@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..evidence.case import Case
+from ..incident.errors import InputError
 from ..incident.events import (
     AnyJournalEvent,
     BundleWritten,
@@ -37,6 +38,8 @@ from .outputs import output_of_file, outputs_of_command
 
 TICK = 1.0
 """Seconds between two `Ticked` events."""
+STILL = ("files",)
+"""Kinds of source in which no time passes, and that nothing can be asked of."""
 
 
 class Session:
@@ -45,7 +48,14 @@ class Session:
     Everything enters through `record`, in one order, with one sequence number; views and commands read `snapshot()`.
     """
 
-    def __init__(self, source: Source, case: Case, hint: Callable[[Snapshot], str] | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        case: Case,
+        hint: Callable[[Snapshot], str] | None = None,
+        fabric: Fabric | None = None,
+    ) -> None:
+        """`fabric`: of a source that tells more of it than facts do, and never changes."""
         self.source = source
         self.case = case
         self.hint = hint
@@ -58,6 +68,8 @@ class Session:
         self._readings = NOTHING_READ
         self._unread: list[tuple[str, CommandOutput]] = []
         self._fabrics = FabricReader()
+        self._fabric = fabric
+        self._settled = 0
         self._stopping = asyncio.Event()
         self._changed = asyncio.Event()
 
@@ -74,6 +86,8 @@ class Session:
 
     def fabric(self) -> Fabric:
         """The parts and wires of all nodes as their facts tell; nodes are read anew when facts of theirs come in."""
+        if self._fabric is not None:
+            return self._fabric
         snapshot = self.snapshot()
         return self._fabrics.fabric(snapshot.nodes.values(), snapshot.network)
 
@@ -108,7 +122,7 @@ class Session:
         """Follow the source until `stop`; the case is closed at the end, whatever happens."""
         self.record(
             SessionOpened(
-                time=time.time(),
+                time=0.0 if self.source.kind in STILL else time.time(),
                 case=self.case.path.name,
                 version=__version__,
                 hosts=self.source.nodes,
@@ -154,6 +168,7 @@ class Session:
         drained: bool = False,
     ) -> Investigation:
         """Begin to localize a fault on `nodes`, `without` some probes; at most one investigation runs at a time."""
+        self._refuse_if_still("probed")
         if self.investigation is not None and self.investigation.is_open:
             return self.investigation
         self.investigation = Investigation(self, nodes, budget, approve_all, without, drained)
@@ -168,9 +183,14 @@ class Session:
         confirm: Callable[[], Awaitable[bool]] | None = None,
     ) -> BundleWritten:
         """Collect what volatile state there is, then write the bundle; `out` defaults to the case folder."""
+        self._refuse_if_still("collected from")
         if confirm is not None and not await confirm():
             raise asyncio.CancelledError
         return await collect_and_write(self, out, deadline, progress or (lambda _: None))
+
+    def _refuse_if_still(self, what: str) -> None:
+        if self.source.kind in STILL:
+            raise InputError(f"these are files and no nodes, so nothing can be {what}; connect to the nodes for that")
 
     async def _pump(self) -> None:
         async for item in self.source.events():
@@ -179,8 +199,11 @@ class Session:
 
     async def _tick(self) -> None:
         while True:
-            self.record(Ticked(time=time.time()))
-            await self._settle_findings()
+            if self.source.kind not in STILL:
+                self.record(Ticked(time=time.time()))
+            if self._settled != self._seq:
+                await self._settle_findings()
+                self._settled = self._seq
             await asyncio.sleep(TICK - time.time() % TICK)
 
     async def _settle_findings(self) -> None:

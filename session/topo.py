@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..incident.errors import EvidenceError, InputError
 from ..incident.events import NodeState
 from ..incident.ids import NodeId
 from ..incident.snapshot import NodeView
 from ..parsers.intake import Section, read
+from ..signals.readings import UNKNOWN_NODE
 from ..topology.claims import NodeClaims
 from ..topology.expected import Deviation, compare
 from ..topology.fabric import Fabric
@@ -23,10 +22,10 @@ from ..topology.merge import merge
 from ..topology.sources.facts import claims_of
 from ..topology.sources.inventory import claims_of as places_of
 from ..topology.sources.inventory import read_inventory
-from .recorded import Recorded, is_bundle, is_case, recorded_in_bundle, recorded_in_case
+from .files.handed_in import HandedIn, with_recordings
+from .recorded import Recorded
 from .session import Session
 
-MOST_FILES = 5_000
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("nvidia-smi", "-q"),
     ("nvidia-smi", "topo", "-m"),
@@ -79,14 +78,13 @@ def topology_of_paths(paths: Sequence[Path], inventory: Path | None = None) -> T
     """What files and folders say together; raises InputError for a path that can't be read at all."""
     claims: list[NodeClaims] = []
     sections: list[Section] = []
-    for path in paths:
-        for found in _found(path):
-            if isinstance(found, Recorded):
-                claims += [claims_of(view) for view in found.nodes if view.facts]
-                sections += _recorded_sections(found, path)
-            else:
-                sections.append(found)
     root = paths[0].resolve().name if paths[0].is_dir() else paths[0].stem
+    for one in with_recordings(paths, RECORDED):
+        if isinstance(one, HandedIn):
+            sections.append(replace(one.section, host=root if one.node == UNKNOWN_NODE else str(one.node)))
+        else:
+            claims += [claims_of(view) for view in one[1].nodes if view.facts]
+            sections += _recorded_sections(*one)
     gathered = gather(sections, root, claims)
     return _topology([*claims, *gathered.claims], gathered, inventory)
 
@@ -135,59 +133,9 @@ def _silent(view: NodeView) -> Section:
     return Section(str(view.id), view.id, None, None, 0, (f"{view.state}: {view.reason}",))
 
 
-def _recorded_sections(found: Recorded, path: Path) -> Iterator[Section]:
+def _recorded_sections(name: str, found: Recorded) -> Iterator[Section]:
     """What commands printed on nodes, as if it came from them now."""
     for event, data in found.outputs:
         yield from _read_whole(f"{event.node}/{' '.join(event.argv)}", event.node, data)
     for note in found.notes:
-        yield Section(path.name, "", None, None, 0, (note,))
-
-
-def _found(path: Path) -> Iterator[Section | Recorded]:
-    """What a path holds: cases and bundles wherever they lie, the outputs in all other files; no link is followed."""
-    if is_case(path):
-        yield recorded_in_case(path, RECORDED)
-    elif path.is_file():
-        yield from _file(path, path.name)
-    elif path.is_dir():
-        yield from _folder(path)
-    else:
-        raise InputError(f"{path} is neither a file nor a folder; name outputs of tools, or hosts")
-
-
-def _folder(folder: Path) -> Iterator[Section | Recorded]:
-    for number, path in enumerate(_paths(folder)):
-        if number == MOST_FILES:
-            yield Section(str(folder), "", None, None, 0, (f"only the first {MOST_FILES} files were read",))
-            return
-        try:
-            if path.is_dir():
-                yield recorded_in_case(path, RECORDED)
-            else:
-                yield from _file(path, str(path.relative_to(folder)))
-        except EvidenceError as error:
-            yield Section(str(path.relative_to(folder)), "", None, None, 0, (str(error),))
-
-
-def _paths(folder: Path) -> Iterator[Path]:
-    """Files and case folders below a folder."""
-    for place, folders, names in os.walk(folder, followlinks=False):
-        here = sorted(Path(place, name) for name in folders if not name.startswith("."))
-        cases = [path for path in here if is_case(path) and not path.is_symlink()]
-        yield from cases
-        folders[:] = [path.name for path in here if path not in cases]
-        for name in sorted(names):
-            file = Path(place, name)
-            if file.is_file() and not file.is_symlink():
-                yield file
-
-
-def _file(path: Path, name: str) -> Iterator[Section | Recorded]:
-    if is_bundle(path):
-        yield recorded_in_bundle(path, RECORDED)
-        return
-    try:
-        with path.open("rb") as stream:
-            yield from read(name, stream)
-    except OSError as error:
-        yield Section(name, "", None, None, 0, (f"can't be read: {error.strerror}",))
+        yield Section(name, "", None, None, 0, (note,))

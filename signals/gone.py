@@ -46,6 +46,8 @@ class Gone:
     said_by: str
     """`the driver`, `the kernel log`, or `silence`."""
     logged: bool
+    is_xid: bool
+    """Whether it was logged as Xid 79, and not in other words."""
     answers_again: bool
     followers: tuple[Burst, ...] = ()
     broken_link: tuple[Burst, ...] = ()
@@ -134,6 +136,7 @@ def _gone(view: NodeView, gpu: ComponentId, told: list[Burst], lost: _Lost | Non
         evidence=tuple(dict.fromkeys(ids))[:EVIDENCE_KEPT],
         said_by=lost.said_by if lost else "the kernel log",
         logged=bool(told),
+        is_xid=any(burst.xid == OFF_BUS for burst in told),
         answers_again=lost is None and heard_after and view.value(gpu, "nvml_error") == 0,
     )
 

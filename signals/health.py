@@ -69,7 +69,7 @@ def _silence(snapshot: Snapshot, view: NodeView) -> str:
     if view.state is not NodeState.LIVE:
         return view.reason or f"node is {view.state}"
     if view.last_heard <= 0:
-        return "nothing heard yet"
+        return "known from files only" if snapshot.source == "files" else "nothing heard yet"
     if snapshot.is_stale(view.id):
         return f"nothing heard for {snapshot.now - view.last_heard:.0f} s"
     return ""

@@ -14,6 +14,7 @@ from .gone import Gone, gone_gpus
 from .logs import Burst
 from .readings import NOTHING_READ, Readings
 from .timeline import timeline
+from .told_links import ToldLink, told_links
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,23 @@ class Scene:
         lost = [gone.gpu for gone in self.gone if not gone.answers_again]
         found = {view.id: down_lanes(view, self.bursts, lost) for view in self.snapshot.nodes.values()}
         return {node: lanes for node, lanes in found.items() if lanes is not None}
+
+    @cached_property
+    def told_links(self) -> tuple[ToldLink, ...]:
+        """PCIe links that outputs and boot messages tell to run below what an end of them could."""
+        return told_links(self.readings, self.fabric, self.bursts)
+
+    @cached_property
+    def slow(self) -> tuple[int, ...]:
+        """What changes only with facts, outputs and log lines, as identities: equal while none of these came in."""
+        views = self.snapshot.nodes.values()
+        ends = (id(end) for view in views for end in (view.facts, *view.logs[:1], *view.logs[-1:]))
+        return (id(self.readings), id(self.fabric), *ends, *(len(view.logs) for view in views))
+
+    def with_told_links(self, told: tuple[ToldLink, ...]) -> Scene:
+        """The same with the links that a scene of equal `slow` worked out: making them costs most."""
+        self.__dict__["told_links"] = told
+        return self
 
     @cached_property
     def open_bursts(self) -> tuple[Burst, ...]:

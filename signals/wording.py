@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from math import floor, log10
 
+EARLIEST = 1e9
+"""Seconds since the epoch (2001) before which a time is some clock of the node's own: since boot, or of day."""
+
 
 def clock(time: float) -> str:
-    """`21:33 UTC`."""
+    """`21:33 UTC`; `6781741.5 s on the node's clock` of a log whose stamps count from boot."""
+    if time < EARLIEST:
+        return f"{time:.1f} s on the node's clock"
     return datetime.fromtimestamp(time, UTC).strftime("%H:%M UTC")
 
 
 def span(first: float, last: float) -> str:
     """`at 21:33 UTC`, or `21:33 to 21:40 UTC`."""
     start, end = clock(first), clock(last)
+    if first < EARLIEST:
+        return f"at {start}" if start == end else f"{first:.1f} to {end}"
     return f"at {start}" if start == end else f"{start.removesuffix(' UTC')} to {end}"
 
 
@@ -35,6 +43,14 @@ def times(count: int) -> str:
 def several(count: int, noun: str) -> str:
     """`1 lane`, `5 lanes`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed(names: Iterable[str], most: int = 6) -> str:
+    """`n1`, `n1 and n2`, `n1, n2 and n3`; of many, the first and how many more."""
+    told = list(names)
+    if len(told) > most:
+        return f"{', '.join(told[: most - 1])} and {len(told) - most + 1} more"
+    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
 
 
 def quoted(text: str, longest: int = 100) -> str:

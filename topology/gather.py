@@ -16,18 +16,22 @@ from ..parsers.nccl.topo_xml import NcclC2c, NcclCpu, NcclGpu, NcclLink, NcclNet
 from ..parsers.nvidia_smi.gpu_report import GpuReport
 from ..parsers.nvidia_smi.nvlink import AllInactive, LinkEnd, LinkState
 from ..parsers.nvidia_smi.topo import Affinity, Connection
+from ..parsers.pcie.device_places import DevicePlace
 from ..parsers.pcie.lspci import PciDevice
 from ..parsers.platform.lldp import Neighbour
 from .claims import CableClaim, Claim, NodeClaims, PartClaim
-from .sources import infiniband, lldp, lspci, nccl, nvidia_smi, topo_matrix
+from .sources import device_places, infiniband, lldp, lspci, nccl, nvidia_smi, topo_matrix
 from .sources.names import names_of, usable
 
-OF_NODES = (nvidia_smi.claims, topo_matrix.claims, lspci.claims, nccl.claims, lldp.claims, infiniband.node_claims)
+OF_NODES = (
+    nvidia_smi.claims, topo_matrix.claims, lspci.claims, device_places.claims, nccl.claims, lldp.claims,
+    infiniband.node_claims,
+)  # fmt: skip
 """Everything that reads claims about one node."""
 OF_THE_NETWORK = (IbNode, IbLink, IbPort)
 ABOUT_NODES = (
-    GpuReport, LinkState, LinkEnd, AllInactive, Connection, Affinity, PciDevice, NcclCpu, NcclPci, NcclGpu, NcclLink,
-    NcclC2c, NcclNet, Neighbour, Hca, HcaPort, Interface,
+    GpuReport, LinkState, LinkEnd, AllInactive, Connection, Affinity, PciDevice, DevicePlace, NcclCpu, NcclPci, NcclGpu,
+    NcclLink, NcclC2c, NcclNet, Neighbour, Hca, HcaPort, Interface,
 )  # fmt: skip
 """What these read."""
 MOST_UNUSED = 200

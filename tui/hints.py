@@ -11,11 +11,19 @@ HINTS = {
     "events": "/ filters: try /Xid. The selected line stands whole at the bottom.",
     "suspects": "p proposes the next round; nothing runs before you say yes. x stops.",
 }
+OF_FILES = {
+    "fleet": "n goes to the next finding, enter opens it. What files did not say stays unknown.",
+    "node": "arrows select a part. What files did not say of it stays unknown.",
+    "counters": "files hold moments and no streams: nothing moves here.",
+    "suspects": "nothing can be probed in files: connect to the nodes for that.",
+}
 _ENDS = {"localized": "there is a verdict", "none": "no fault was found"}
 
 
 def hint_for(screen: str, snapshot: Snapshot, investigation: str) -> str:
     """What a newcomer would do next on this screen; `investigation` is its state, empty before the first."""
+    if snapshot.source == "files":
+        return OF_FILES.get(screen, HINTS.get(screen, ""))
     if snapshot.bundle:
         return f"done. Anyone can check it: lanescope verify {snapshot.bundle}"
     if snapshot.verdict is not None:

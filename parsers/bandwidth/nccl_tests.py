@@ -1,5 +1,7 @@
 """nccl-tests: `all_reduce_perf`, `all_gather_perf`, `alltoall_perf`, `sendrecv_perf` and their kin.
 
+Lines of NCCL's own that stand between (`NCCL_DEBUG=INFO`) are read as its log is, warnings as the test's.
+
 A row holds two measurements, out of place and in place. Columns changed over the years: the check was a maximal `error`
 (floating-point rounding: 1e-06 is no wrong value) and became a count, `#wrong`; `redop` and `root` are there, absent or
 empty; `#iters`, per-iteration figures and a timestamp may follow. What a column holds is told by the heading alone.
@@ -14,7 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ..parsed import Missing, Parsed, numbered
+from ..nccl.log import NcclLogReading, read_nccl_log
+from ..parsed import MOST_READINGS, Missing, Parsed, numbered
 from ..pci import bus_address
 from ..plain import prompt_of, without_escapes
 from ..tool import Tool
@@ -94,6 +97,14 @@ class CollectiveSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class CollectiveUnanswered:
+    """The heading of a table stands and nothing below it: no size came through, and no failure was printed."""
+
+    test: str
+    """As of the run."""
+
+
+@dataclass(frozen=True, slots=True)
 class CollectiveFailure:
     """The run broke off, or a rank says why it did not come through."""
 
@@ -117,7 +128,14 @@ class CollectiveWarning:
 
 
 CollectiveReading: TypeAlias = (
-    CollectiveRun | CollectiveRank | CollectiveTime | CollectiveSummary | CollectiveFailure | CollectiveWarning
+    CollectiveRun
+    | CollectiveRank
+    | CollectiveTime
+    | CollectiveSummary
+    | CollectiveUnanswered
+    | CollectiveFailure
+    | CollectiveWarning
+    | NcclLogReading
 )
 
 _NUMBER = r"\d{1,20}"
@@ -165,27 +183,45 @@ class _Log:
     def __init__(self) -> None:
         self.parsed = Parsed[CollectiveReading]()
         self.columns: list[str] = []
-        self.test = self.version = ""
+        self.test = self.version = self.running = ""
         self.bounds: tuple[int, bool | None] | None = None
+        self.awaits_rows = False
+        self.of_nccl: list[tuple[int, str]] = []
 
     def read(self, text: str) -> Parsed[CollectiveReading]:
         for number, raw in numbered(text):
             line = without_escapes(raw).rstrip()
-            if line and not (self._comment(line) if line[0] == "#" else self._plain(line)):
+            if line and not (self._comment(line) if line[0] == "#" else self._plain(number, line)):
                 self.parsed.cannot_read(number, line)
         if self.bounds:
             self._summary(None, "")
+        self._unanswered()
+        self._read_nccl()
         return self.parsed
 
-    def _plain(self, line: str) -> bool:
+    def _unanswered(self) -> None:
+        if self.awaits_rows:
+            self.parsed.add(CollectiveUnanswered(self.running))
+        self.awaits_rows = False
+
+    def _read_nccl(self) -> None:
+        said = read_nccl_log(self.of_nccl)
+        for reading in said.readings:
+            self.parsed.add(reading)
+        for line in said.unread:
+            self.parsed.cannot_read(line.number, line.text, line.why)
+
+    def _plain(self, number: int, line: str) -> bool:
         if _ROW.match(line):
+            self.awaits_rows = False
             times = times_of_row(line.split(), self.columns)
             for time in times:
                 self.parsed.add(time)
             return bool(times)
         if nccl := _NCCL.match(line):
-            self._nccl(nccl)
+            self._nccl(number, line, nccl)
         elif failure := _FAILURE.fullmatch(line[:1500]):
+            self.awaits_rows = False
             pid = int(failure[2]) if failure[2] else None
             self.parsed.add(
                 CollectiveFailure(failure[1] or "", pid, failure[3] or "", failure[4], (failure[5] or "").strip())
@@ -194,19 +230,23 @@ class _Log:
             return bool(_NOTHING.fullmatch(line) or _POD.fullmatch(line) or prompt_of(line))
         return True
 
-    def _nccl(self, nccl: re.Match[str]) -> None:
-        """Information of NCCL is another parser's; its warnings explain a failed run and are kept."""
+    def _nccl(self, number: int, line: str, nccl: re.Match[str]) -> None:
+        """Information of NCCL is left to its own parser; its warnings explain a failed run."""
         if nccl[4] == "WARN":
             device = int(nccl[3]) if nccl[3] else None
             self.parsed.add(CollectiveWarning(nccl[1], int(nccl[2]), device, nccl[5].strip()))
+        elif len(self.of_nccl) < MOST_READINGS:
+            self.of_nccl.append((number, line))
 
     def _comment(self, line: str) -> bool:
         if found := _RANK.match(line):
             self.parsed.add(_rank(found))
         elif _HEADING.match(line):
-            self.columns = line.lstrip("#").split()
+            self._unanswered()
+            self.columns, self.awaits_rows = line.lstrip("#").split(), True
         elif found := _RUN.match(line):
             self.parsed.add(_run(found, self.test, self.version))
+            self.running = self.test
             self.test = self.version = ""
         elif found := _VERSION.match(line):
             self.version = found[1]
@@ -217,12 +257,14 @@ class _Log:
         elif found := _AVERAGE.match(line):
             self._summary(number_of(found[1]), found[2] or "")
         elif line.startswith("# error: "):
+            self.awaits_rows = False
             self.parsed.add(CollectiveFailure("", None, "NCCL", "", line[9:1000].strip()))
         else:
             return bool(_NOTHING.fullmatch(line) or prompt_of(line))
         return True
 
     def _summary(self, average: float | None, verdict: str) -> None:
+        self.awaits_rows = False
         count, good = self.bounds or (None, None)
         self.parsed.add(CollectiveSummary(count, good, average, verdict))
         self.bounds = None
@@ -305,7 +347,8 @@ def _run(found: re.Match[str], test: str, version: str) -> CollectiveRun:
 
 
 def _recognizes(head: str) -> bool:
-    return any(line.startswith("#") and (_RUN.match(line) or _HEADING.match(line)) for line in head.splitlines())
+    telling = (_RUN, _HEADING, _BOUNDS, _AVERAGE)
+    return any(line.startswith("#") and any(one.match(line) for one in telling) for line in head.splitlines())
 
 
 TOOL = Tool(

@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from ..tool import Tool
-from . import complaints, modules, power_table, processes, services
+from . import (
+    complaints,
+    containers,
+    governors,
+    limits,
+    module_files,
+    modules,
+    mounts,
+    paths,
+    ping,
+    power_table,
+    processes,
+    services,
+    sysctl,
+    versions,
+)
 
 TOOLS: tuple[Tool, ...] = (
     modules.TOOL,
@@ -12,4 +27,14 @@ TOOLS: tuple[Tool, ...] = (
     power_table.TOOL,
     complaints.TOOL,
     processes.TOOL,
+    limits.TOOL,
+    mounts.DISK_SPACE,
+    mounts.MOUNTS,
+    module_files.TOOL,
+    paths.TOOL,
+    sysctl.TOOL,
+    governors.TOOL,
+    containers.TOOL,
+    ping.TOOL,
+    *versions.TOOLS,
 )

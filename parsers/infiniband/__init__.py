@@ -15,9 +15,12 @@ from . import (
     ibstat,
     ibstatus,
     ibswinfo,
+    ibv_devinfo,
     ip_link,
+    ip_text,
     mlxlink,
     perfquery,
+    roce_settings,
     show_gids,
     sysfs_files,
 )
@@ -38,6 +41,9 @@ TOOLS: tuple[Tool, ...] = (
     ethtool_settings.TOOL,
     show_gids.TOOL,
     ip_link.TOOL,
+    ip_text.TOOL,
+    ibv_devinfo.TOOL,
+    *roce_settings.TOOLS,
     sysfs_files.LINES,
     sysfs_files.MANIFEST,
 )

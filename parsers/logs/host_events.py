@@ -89,8 +89,24 @@ class FilesystemError:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class DriverError:
+    """The driver names one of its own error codes: `NV_ERR_FABRIC_MANAGER_NOT_PRESENT`."""
+
+    code: str
+    text: str
+
+
 HostEvent: TypeAlias = (
-    GpuUuid | GpuNeedsReset | DriverLoaded | ProbeFailed | PeermemError | Segfault | DiskError | FilesystemError
+    DriverError
+    | GpuUuid
+    | GpuNeedsReset
+    | DriverLoaded
+    | ProbeFailed
+    | PeermemError
+    | Segfault
+    | DiskError
+    | FilesystemError
 )
 
 _UUID = re.compile(rf"NVRM: GPU at (?:PCI:)?({PCI}): (GPU-[0-9a-fA-F-]{{8,40}})")
@@ -98,6 +114,7 @@ _SERIAL = re.compile(r"NVRM: GPU Board Serial Number: (\w{1,32})")
 _NEEDS_RESET = re.compile(rf"NVRM: Rate limiting GSP RPC error prints for GPU at (?:PCI:)?({PCI}) .{{1,80}}be reset")
 _LOADED = re.compile(r"NVRM: loading NVIDIA UNIX (Open )?.{1,48}? {1,4}(\d{2,4}(?:\.\d{1,4}){1,3}) ")
 _PROBE = re.compile(r"NVRM: The NVIDIA probe routine failed for (\d{1,4}) device")
+_ERROR_CODE = re.compile(r"\b(NV_ERR_FABRIC_[A-Z_]{3,60})\b")
 _PEERMEM = re.compile(r"nvidia-peermem (\w{1,64}):\d{1,6} ERROR (.{1,200})")
 _SEGFAULT = re.compile(
     r"([^\s\[]{1,64})\[(\d{1,10})\]: segfault at [0-9a-f]{1,16} ip [0-9a-f]{1,16} sp [0-9a-f]{1,16} error \d{1,4}"
@@ -156,12 +173,18 @@ def _filesystem(message: str) -> FilesystemError | None:
     return FilesystemError(found[1], found[2], found[3].strip()) if found else None
 
 
+def _driver_error(message: str) -> DriverError | None:
+    found = _ERROR_CODE.search(message) if "NVRM:" in message else None
+    return DriverError(found[1], message[:300]) if found else None
+
+
 READERS: tuple[tuple[str, Callable[[str], HostEvent | None]], ...] = (
     ("NVRM: GPU at", _uuid),
     ("Rate limiting GSP RPC", _needs_reset),
     ("NVRM: loading NVIDIA UNIX", _loaded),
     ("probe routine failed", _probe_failed),
     ("nvidia-peermem", _peermem),
+    ("NV_ERR_FABRIC", _driver_error),
     ("segfault at", _segfault),
     ("I/O error, dev", _disk),
     ("XFS (", _filesystem),

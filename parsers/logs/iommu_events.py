@@ -1,4 +1,4 @@
-"""The IOMMU and the firmware's hold on PCIe in the kernel log: whether addresses are translated, and which were refused.
+"""The IOMMU and the firmware's hold on PCIe in the kernel log: whether addresses are translated, which were refused.
 
 Source: Linux drivers/iommu/iommu.c, intel/dmar.c and amd/iommu.c for the wording, before and after 5.11; drivers/acpi
 /pci_root.c for `_OSC`; capture kernel-log/dmesg-boot-rtxpro6000-595.
@@ -51,7 +51,8 @@ IommuEvent: TypeAlias = IommuOn | IommuDomains | IommuFault | FirmwareKeeps | Ke
 
 _BDF = r"(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 _ON = re.compile(
-    r"DMAR: (?:IOMMU enabled|Intel\(R\) Virtualization Technology for Directed I/O)|(?:pci \S{1,16}: )?AMD-Vi: Found IOMMU"
+    r"DMAR: (?:IOMMU enabled|Intel\(R\) Virtualization Technology for Directed I/O)"
+    r"|(?:pci \S{1,16}: )?AMD-Vi: Found IOMMU"
 )
 _DOMAINS = re.compile(r"iommu: Default domain type: (Translated|Passthrough)")
 _INTEL_FAULT = re.compile(rf"DMAR: ?\[DMA (Write|Read)[^\]]{{0,40}}\] Request device \[({_BDF})\]")

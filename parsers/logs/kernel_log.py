@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from ..pci import bus_address
-from . import host_events, iommu_events, nic_events, pcie_events
+from . import host_events, iommu_events, nic_events, pcie_events, storage_events
 from .host_events import GpuBoard, GpuUuid, HostEvent, read_serial
 from .iommu_events import IommuEvent
 from .log_stamp import Head, Stamp
 from .nic_events import NicEvent, read_carrier
 from .pcie_events import PcieEvent
+from .storage_events import StorageServer
 from .sxid import SXid, read_sxid
 from .xid import PCI, Xid, read_xid
 
@@ -31,7 +32,9 @@ class OffBus:
     pci: str
 
 
-KernelReading: TypeAlias = Xid | SXid | OffBus | PcieEvent | IommuEvent | NicEvent | HostEvent | GpuBoard
+KernelReading: TypeAlias = (
+    Xid | SXid | OffBus | PcieEvent | IommuEvent | NicEvent | HostEvent | GpuBoard | StorageServer
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +173,7 @@ _READERS: tuple[tuple[str, Callable[[str], KernelReading | None]], ...] = (
     *iommu_events.READERS,
     *nic_events.READERS,
     *host_events.READERS,
+    *storage_events.READERS,
 )
 """A word that is cheap to look for, and who reads the line when it is there."""
 _MARKS = (

@@ -77,6 +77,7 @@ _CLOCK = re.compile(
 )
 _ORIGIN = re.compile(r"(?:(?!kernel:)([\w.-]{1,64})\s{1,4})?kernel:\s?")
 _TAGGED = re.compile(r"([\w.:-]{1,255}) ([\w./@+-]{1,64})(?:\[\d{1,10}\])?:(?:\s|$)")
+_UNSTAMPED = re.compile(r"([\w.-]{1,64}) (systemd|nv-fabricmanager|nvidia-[\w-]{1,40})\[\d{1,10}\]: ")
 _RFC5424 = re.compile(r"(\S{1,255}) (\S{1,48}) \S{1,128} \S{1,32} (?:-|\[[^\]]{0,512}\])(?: |$)")
 _ESCAPED = re.compile(r"\\x(0a|09|5c)")
 
@@ -135,9 +136,13 @@ def _stamped(text: str) -> tuple[Stamp | None, re.Pattern[str] | None, str]:
 
 
 def _origin(text: str, by_syslog: bool, by_rfc5424: bool) -> tuple[str, str, str]:
-    """Host, program and what is left; only syslog and the journal name programs other than the kernel."""
+    """Host, program and what is left; only syslog and the journal name programs other than the kernel.
+
+    People cut the time off the journal's lines: then only programs of this field are taken for one."""
     if kernel := _ORIGIN.match(text):
         return kernel[1] or "", "kernel", text[kernel.end() :]
+    if not by_syslog and (unstamped := _UNSTAMPED.match(text)):
+        return unstamped[1], unstamped[2], text[unstamped.end() :]
     form = _RFC5424 if by_rfc5424 else _TAGGED
     if by_syslog and (tagged := form.match(text)):
         return tagged[1], tagged[2].rpartition("/")[2], text[tagged.end() :]

@@ -87,6 +87,8 @@ class PcieLimited:
     capable_gbps: float
     capable_speed_gts: float
     capable_width: int
+    driver: str = ""
+    """What speaks for the device: `mlx5_core`; `pci` where none is bound yet."""
 
 
 PcieEvent: TypeAlias = (
@@ -104,7 +106,7 @@ _REMOVED = re.compile(rf"pci ({PCI}): Removing from iommu group")
 _NUMBER = r"([\d.]{1,12})"
 _LINK = rf"{_NUMBER} GT/s PCIe x(\d{{1,2}}) link"
 _LIMITED = re.compile(
-    rf"\S{{1,32}} ({PCI}): {_NUMBER} Gb/s available PCIe bandwidth, limited by {_LINK} at ({PCI}) "
+    rf"(\S{{1,32}}) ({PCI}): {_NUMBER} Gb/s available PCIe bandwidth, limited by {_LINK} at ({PCI}) "
     rf"\(capable of {_NUMBER} Gb/s with {_LINK}\)"
 )
 
@@ -157,12 +159,13 @@ def _limited(message: str) -> PcieLimited | None:
     found = _LIMITED.search(message)
     if not found:
         return None
-    device, port = bus_address(found[1]), bus_address(found[5])
-    numbers = [_float(found[group]) for group in (2, 3, 6, 7)]
+    device, port = bus_address(found[2]), bus_address(found[6])
+    numbers = [_float(found[group]) for group in (3, 4, 7, 8)]
     if not device or not port or None in numbers:
         return None
     available, speed, capable, capable_speed = (number or 0.0 for number in numbers)
-    return PcieLimited(device, available, speed, int(found[4]), port, capable, capable_speed, int(found[8]))
+    width, capable_width = int(found[5]), int(found[9])
+    return PcieLimited(device, available, speed, width, port, capable, capable_speed, capable_width, found[1])
 
 
 def _float(text: str) -> float | None:

@@ -21,7 +21,7 @@ _OF_DMESG = re.compile(
 )
 _OF_DRIVERS = re.compile(
     r"NVRM: |nvidia-nvswitch\d{1,3}: S?Xid|nvidia-nvswitch\d{1,3}: |mlx5_core[: ]|pcieport [0-9a-f]{4}:|nvidia-peermem "
-    r"|NETDEV WATCHDOG: "
+    r"|NETDEV WATCHDOG: |nfs: server |Lustre(?:Error)?: |(?:lib)?ceph: "
 )
 _OF_FABRIC_MANAGER = re.compile(r"\[[A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d\] \[[A-Z]{3,12}\] \[tid \d{1,10}\] ")
 _OF_OTHERS = ("NCCL INFO", "NCCL WARN", "NCCL ERROR", "ProcessGroupNCCL")

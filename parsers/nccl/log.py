@@ -42,7 +42,9 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"Init timings - "), messages.read_init_time),
 )
 """How a line opens that is read, and who reads it."""
-_NCCL_TESTS = re.compile(r"^#\s{1,16}(?:nThread \d|size\s{1,24}count\s)", re.MULTILINE)
+_NCCL_TESTS = re.compile(
+    r"^#\s{0,16}(?:nThread \d|size\s{1,24}count\s|Out of bounds values\s{0,8}:|Avg bus bandwidth\s{0,8}:)", re.MULTILINE
+)
 
 
 def parse_nccl_log(text: str) -> Parsed[NcclLogReading]:

@@ -106,11 +106,19 @@ def _not_read(path: str, line: Unread) -> NotRead:
 
 
 def told_apart(found: Sequence[Finding]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """What is said first, in order, and what is said under consequences."""
+    """What is said first, in order, and what is said under consequences.
+
+    Victims of another finding, and what another rule says less surely of the same kind of fault on the same part."""
     victims = {victim for finding in found for victim in finding.victims if finding.is_fault}
     own = [finding for finding in found if finding.component not in victims]
     follows = [finding for finding in found if finding.component in victims]
     order = {severity: at for at, severity in enumerate((Severity.CRITICAL, Severity.WARNING, Severity.INFO))}
     sure = {word: at for at, word in enumerate(("confirmed", "likely", "possible", "unknown"))}
     own.sort(key=lambda finding: (not finding.is_fault, sure[finding.confidence], order[finding.severity]))
-    return tuple(own), tuple(follows)
+    leading: dict[tuple[str, str], Finding] = {}
+    for finding in own:
+        what = (str(finding.component), finding.fault_class.partition("/")[0])
+        first = leading.setdefault(what, finding)
+        if first is not finding and first.rule != finding.rule and first.is_fault:
+            follows.append(finding)
+    return tuple(finding for finding in own if finding not in follows), tuple(follows)

@@ -80,4 +80,10 @@ def _log_lines(outputs: Iterable[HandedIn]) -> Iterator[LogRead]:
         lines = [*lines[: MOST_LINES // 2], *lines[-MOST_LINES // 2 :]]
     for _, one, line in lines:
         seconds = line.stamp.seconds if line.stamp else None
-        yield LogRead(time=seconds or 0.0, node=one.node, source=one.section.name, text=line.text, node_time=seconds)
+        yield LogRead(
+            time=seconds or 0.0,
+            node=one.node,
+            source=f"{one.section.name}:{line.number}",
+            text=line.text,
+            node_time=seconds,
+        )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import io
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...incident.errors import EvidenceError
+from ...incident.errors import EvidenceError, InputError
 from ...incident.ids import NodeId
 from ...parsers.intake import Section, read
-from ..recorded import is_bundle, recorded_in_bundle, recorded_in_case
+from ...signals.readings import UNKNOWN_NODE
+from ..recorded import Recorded, is_bundle, recorded_in_bundle, recorded_in_case
+from .archives import DAMAGED
 from .found import FoundFile, Passed, Recording, found_below
-from .whose import moment_of, node_of_file, owners
+from .names import shown
+from .places import moment_of
+from .whose import with_nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,46 +37,57 @@ def handed_in(paths: Sequence[Path]) -> Iterator[HandedIn]:
 
     Whose an output is may be told by others, so all are read before the first is given.
     """
+    for one in with_recordings(paths, None):
+        if isinstance(one, HandedIn):
+            yield one
+        else:
+            yield from _outputs(*one)
+
+
+def with_recordings(
+    paths: Sequence[Path], argvs: Iterable[tuple[str, ...]] | None
+) -> Iterator[HandedIn | tuple[str, Recorded]]:
+    """The same, but cases and bundles as they are, by name, with the outputs of `argvs` or of all commands.
+
+    Raises EvidenceError for one of `paths` that is a bundle and can't be opened.
+    """
     sections: list[Section] = []
-    recorded: list[HandedIn] = []
     for one in found_below(paths):
         match one:
             case FoundFile():
                 sections += _read(one)
-            case Recording():
-                recorded += _recorded(one)
+            case Recording(name, path):
+                try:
+                    yield name, recorded_in_bundle(path, argvs) if is_bundle(path) else recorded_in_case(path, argvs)
+                except (EvidenceError, InputError) as error:
+                    if path in paths:
+                        raise
+                    sections.append(_unread(name, str(error)))
             case Passed(name, why):
                 sections.append(_unread(name, why))
-    owner = owners(sections)
-    for section in sections:
-        node, note = node_of_file(section, owner)
-        told = replace(section, notes=(*section.notes, note)) if note and section.tool else section
-        yield HandedIn(told, node, moment_of(section.name), None)
-    yield from recorded
+    for section, node in with_nodes(sections):
+        yield HandedIn(section, node, moment_of(section.name), section.taken)
 
 
 def _read(file: FoundFile) -> Iterator[Section]:
+    """The outputs in a file, each with the last time that was told above it."""
+    taken = None
     try:
-        with file.open() as stream:
-            yield from read(file.name, stream)
-    except (OSError, EOFError, zlib.error, ValueError, RuntimeError, NotImplementedError) as error:
-        why = getattr(error, "strerror", None) or str(error)[:200] or type(error).__name__
-        yield _unread(file.name, f"can't be read: {why}")
+        for section in read(file.name, file.stream, file.first_line):
+            taken = section.taken or taken
+            yield replace(section, taken=taken)
+    except DAMAGED as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+        yield _unread(file.name, f"can't be read: {shown(why)}")
 
 
-def _recorded(one: Recording) -> Iterator[HandedIn]:
+def _outputs(name: str, found: Recorded) -> Iterator[HandedIn]:
     """What commands printed on nodes, as a case or a bundle of ours kept it."""
-    try:
-        found = recorded_in_bundle(one.path, None) if is_bundle(one.path) else recorded_in_case(one.path, None)
-    except EvidenceError as error:
-        yield HandedIn(_unread(one.name, str(error)), NodeId("unknown"), "", None)
-        return
     for event, data in found.outputs:
-        name = f"{one.name}/{event.node}/{' '.join(event.argv)}"
-        for section in read(name, io.BytesIO(data)):
+        for section in read(f"{name}/{event.node}/{' '.join(event.argv)}", io.BytesIO(data)):
             yield HandedIn(section, event.node, "", event.ended)
     for note in found.notes:
-        yield HandedIn(_unread(one.name, note), NodeId("unknown"), "", None)
+        yield HandedIn(_unread(name, note), UNKNOWN_NODE, "", None)
 
 
 def _unread(name: str, why: str) -> Section:

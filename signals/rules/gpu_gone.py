@@ -12,6 +12,7 @@ from ..logs import Burst
 from ..scene import Scene
 from ..timeline import unmeasured
 from ..wording import clock, several
+from ..xid_facts import OFF_BUS
 
 RULE = "gpu_gone"
 
@@ -33,7 +34,7 @@ def _finding(scene: Scene, gone: Gone) -> Finding:
         fault_class="gpu-off-bus/link" if broken else "gpu-off-bus/unknown",
         severity=Severity.WARNING if gone.answers_again else Severity.CRITICAL,
         confidence=Confidence.POSSIBLE if gone.said_by == "silence" else Confidence.LIKELY,
-        title=_title(scene, gone, len(victims)),
+        title=_title(scene, gone, len(victims), followers),
         evidence=tuple(dict.fromkeys(evidence)),
         argues_against=tuple(_against(scene, gone, broken, followers)),
         next=_next(gone, broken),
@@ -42,7 +43,7 @@ def _finding(scene: Scene, gone: Gone) -> Finding:
     )
 
 
-def _title(scene: Scene, gone: Gone, victims: int) -> str:
+def _title(scene: Scene, gone: Gone, victims: int, followers: list[Burst]) -> str:
     name = gone.gpu.within if gone.gpu.kind == "gpu" else f"the GPU at {gone.gpu.name}"
     address = scene.fabric.bus_address(gone.gpu)
     where = f"{name} ({address})" if address else name
@@ -51,9 +52,16 @@ def _title(scene: Scene, gone: Gone, victims: int) -> str:
     elif gone.said_by == "silence":
         state = "answers nothing while the node's other GPUs do"
     else:
-        state = "is off the bus" + (f" since {clock(gone.latest)}" if gone.logged else "")
-    told = f"; {several(victims, 'other part')} logged the consequences" if victims else ""
+        xid = f" (Xid {OFF_BUS})" if gone.is_xid else ""
+        state = f"is off the bus{xid}" + (f" since {clock(gone.latest)}" if gone.logged else "")
+    told = f"; {several(victims, 'other part')} logged the consequences{_after(gone, followers)}" if victims else ""
     return f"{where} {state}{told}"
+
+
+def _after(gone: Gone, followers: list[Burst]) -> str:
+    """How long after it the first of its own node's parts did."""
+    seconds = [burst.first - gone.latest for burst in followers if burst.node == gone.gpu.node]
+    return f", from {min(seconds):.0f} s after it on" if gone.logged and seconds and min(seconds) >= 1 else ""
 
 
 def _broken_link(scene: Scene, gone: Gone) -> list[Burst]:

@@ -1,5 +1,7 @@
 """A small fleet told through the real fold: what its nodes read and log, second by second."""
 
+import io
+
 import numpy as np
 import pytest
 from lanescope.incident.events import (
@@ -21,12 +23,14 @@ from lanescope.incident.events import (
 from lanescope.incident.fold import Incident
 from lanescope.incident.ids import ComponentId, NodeId, bridge_id, gpu_id, lane_id, nvswitch_id
 from lanescope.incident.platforms import platform
+from lanescope.parsers.intake import read
 from lanescope.signals.judge import judge
+from lanescope.signals.readings import Moment, Output, Readings
 from lanescope.topology.sources.facts import build_fabric
 
 NAN = float("nan")
 START = 1_790_000_000.0
-GPU_READINGS = {"temperature_c": 40, "utilization_pct": 0, "nvml_error": 0}
+GPU_READINGS = {"temperature_c": 40, "utilization_pct": 0, "nvml_error": 0, "clocks_event_reasons": 0}
 LANE_READINGS = {"state": 1, "speed_mbps": 26562, "replay_errors": 0, "recovery_errors": 0, "crc_errors": 0}
 HBM_READINGS = {"ecc_corrected": 0, "ecc_uncorrected": 0, "remap_pending": 0, "remap_failure": 0}
 NIC_READINGS = {
@@ -228,3 +232,27 @@ def fleet():
 @pytest.fixture
 def begin():
     return Story
+
+
+@pytest.fixture
+def judged():
+    """What rules find in texts that tools printed, each a node's at a moment: `(node, "t0", text)`."""
+
+    def judge_texts(*told):
+        outputs = tuple(
+            Output(f"J{at}", NodeId(node), section.tool.name, f"file {at}", moment_of(moment), readings_in(section))
+            for at, (node, moment, text) in enumerate(told, start=1)
+            for section in read("file", io.BytesIO(text.encode()))
+            if section.tool is not None
+        )
+        return judge(*Story().judged_on(), Readings(outputs))
+
+    return judge_texts
+
+
+def moment_of(told):
+    return Moment(told) if isinstance(told, str) else Moment(time=told)
+
+
+def readings_in(section):
+    return tuple(section.parsed.readings)

@@ -16,6 +16,7 @@ from ...parsers.nccl.topo_xml import NVSWITCH_CLASS as NVSWITCH_TARGET
 from ...parsers.nccl.topo_xml import UNSEEN_SWITCH, NcclGpu, NcclLink, NcclNet, NcclPci
 from ...parsers.nvidia_smi.gpu_report import GpuReport
 from ...parsers.nvidia_smi.nvlink import LinkEnd
+from ...parsers.pcie.device_places import DevicePlace
 from ...parsers.pcie.lspci import PciDevice
 from ..claims import Claim, PartClaim
 from .nic_names import names_by_closeness
@@ -106,6 +107,8 @@ class _Census:
                 self._gpu(address, index)
             case PciDevice():
                 self._pci(reading)
+            case DevicePlace(address=address, name=name, gpu=gpu):
+                self._place(address, name, gpu)
             case LinkEnd(remote_address=address):
                 self.far_ends.add(address)
             case Hca(device=device, bus_address=str(address)) | HcaPort(device=device, bus_address=str(address)):
@@ -132,6 +135,12 @@ class _Census:
         self.gpus.add(address)
         if index is not None and index not in self.indexes.values():
             self.indexes.setdefault(address, index)
+
+    def _place(self, address: str, name: str, gpu: int | None) -> None:
+        if name:
+            self._nic(address, name)
+        elif gpu is not None:
+            self._gpu(address, gpu)
 
     def _nic(self, address: str, name: str) -> None:
         self.nics.add(address)

@@ -16,7 +16,7 @@ from ...topology.fabric import Fabric
 from ..theme import Mark, mark_of
 from .error_rates import error_rates
 from .problems import Problem, is_coming, problems_of
-from .words import age, short
+from .words import age, plural, short
 
 
 class Metric(Enum):
@@ -119,6 +119,10 @@ def _node(snapshot: Snapshot, fabric: Fabric, view: NodeView, metric: Metric, wo
 
 def _summary(snapshot: Snapshot, fabric: Fabric, view: NodeView) -> Iterator[str]:
     """Errors, load, heat and power of the whole node; why, where it says nothing."""
+    if snapshot.source == "files":
+        mine = [output for _, output in snapshot.outputs if output.node == view.id]
+        yield f"{plural(len(mine), 'output')}, {plural(sum(output.readings for output in mine), 'reading')}"
+        return
     if judged(snapshot, view.id).health is Health.UNKNOWN or view.state is not NodeState.LIVE:
         heard = f", last heard {age(snapshot.now - view.last_heard)} ago" if view.last_heard else ""
         yield f"{'waiting' if view.state is NodeState.IDLE else view.state}{heard}"

@@ -104,6 +104,8 @@ def _right_of_header(header: Header, ink: Ink, room: int) -> list[Run]:
     gap = ("  ", ink(bar=True))
     trouble = ink(Role.TITLE if header.worst.is_loud else Role.TEXT, bold=header.worst.is_loud, bar=True)
     found = f"{header.worst.glyph} {plural(header.findings, 'finding')}" if header.findings else "no findings"
+    if header.source == "files":
+        return [_freshness(header, ink), gap, (found, trouble)]
     pieces: list[Run] = [
         _freshness(header, ink),
         (f"{header.up}/{header.nodes} up", ink(bar=True)),
@@ -125,6 +127,8 @@ def _right_of_header(header: Header, ink: Ink, room: int) -> list[Run]:
 def _freshness(header: Header, ink: Ink) -> Run:
     if header.frozen_at is not None:
         return ("■ frozen", ink(Role.TITLE, bold=True, bar=True))
+    if header.source == "files":
+        return ("■ files, read-only", ink(Role.TITLE, bold=True, bar=True))
     if header.source == "replay":
         return ("■ replay", ink(Role.TITLE, bold=True, bar=True))
     silent = header.now - header.heard

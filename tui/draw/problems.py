@@ -41,14 +41,16 @@ def problems_of(snapshot: Snapshot, node: NodeId | None = None) -> tuple[Problem
     A node that is silent is said once, with its age, whether a finding stands on it or not; one that is still on its
     way up is no problem yet.
     """
-    silent = {name: problem for name in snapshot.nodes if (problem := _silence(snapshot, name))}
+    of_files = snapshot.source == "files"
+    names = () if of_files else snapshot.nodes
+    silent = {name: problem for name in names if (problem := _silence(snapshot, name))}
     verdicts = snapshot.verdict.verdicts if snapshot.verdict else ()
     found = [_of_verdict(verdict) for verdict in verdicts]
     for finding in snapshot.findings:
         if finding.is_fault and finding.component in silent:
             name = NodeId(finding.component)
             silent[name] = replace(silent[name], mark=mark_of(finding.severity), next=finding.next)
-        elif finding.is_fault:
+        elif finding.is_fault or of_files:
             found.append(_of_finding(finding))
     chosen = [problem for problem in (*found, *silent.values()) if node is None or problem.node == node]
     return tuple(sorted(chosen, key=lambda problem: -problem.mark))

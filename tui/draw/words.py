@@ -7,9 +7,14 @@ from functools import lru_cache
 
 from ...incident.ids import ComponentId
 
+SINCE_BOOT = 1e9
+"""Seconds since the epoch (2001) before which a time is no date."""
+
 
 def clock(moment: float) -> str:
-    """Time of day on the operator's clock."""
+    """Time of day on the operator's clock; `6781741s` of a stamp that counts from a boot."""
+    if 0 < moment < SINCE_BOOT:
+        return f"{moment:.0f}s"
     return time.strftime("%H:%M:%S", time.localtime(moment))
 
 
