@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..incident.ids import NodeId
 from ..parsers.host.processes import Process
 from ..parsers.host.services import ServiceStatus
-from ..parsers.logs.fabric_manager import FabricManagerLine, ServiceState, VersionMismatch
+from ..parsers.logs.fabric_manager import FabricManagerLine, NothingToDo, ServiceState, VersionMismatch
 from ..parsers.logs.host_events import DriverError
 from ..parsers.logs.kernel_log import KernelLine
 from ..parsers.nccl.log_warnings import NcclWarning
@@ -37,6 +37,8 @@ class FabricService:
     """Driver error code to event."""
     states: dict[str, str] = field(default_factory=dict)
     """Fabric states that GPUs report, each with an event: `Completed/Success`."""
+    unwell: dict[str, str] = field(default_factory=dict)
+    """What GPUs report of their fabric's health, where it is not well, each with an event."""
     refused: dict[str, str] = field(default_factory=dict)
     """What programs were refused for want of a fabric, with its event."""
     holders: tuple[str, ...] = ()
@@ -60,7 +62,11 @@ def fabric_services(readings: Readings) -> Mapping[NodeId, FabricService]:
 
 
 def _logs(readings: Readings, node: NodeId, service: FabricService) -> None:
-    for line in in_order(readings.of(FabricManagerLine, node)):
+    """A machine without NVSwitches has a service that ends at once, and that is no fault."""
+    lines = tuple(in_order(readings.of(FabricManagerLine, node)))
+    if any(isinstance(line.reading.reading, NothingToDo) for line in lines):
+        lines = ()
+    for line in lines:
         match line.reading.reading:
             case VersionMismatch() as mismatch:
                 service.mismatch = (mismatch, line.id)
@@ -97,7 +103,23 @@ def _reports(readings: Readings, node: NodeId, service: FabricService) -> None:
         gpu = told.reading
         if gpu.fabric_state:
             service.states["/".join(filter(None, (gpu.fabric_state, gpu.fabric_status)))] = told.id
+        for said in _unwell(gpu):
+            service.unwell.setdefault(said, told.id)
     service.holders = tuple(dict.fromkeys(told.reading.program for told in readings.of(Process, node)))
+
+
+def _unwell(gpu: GpuReport) -> Iterator[str]:
+    health = gpu.fabric_health
+    if health.summary and health.summary not in ("Healthy", "Not Supported"):
+        yield health.summary
+    if health.bandwidth == "Degraded":
+        yield "bandwidth degraded"
+    if health.route_unhealthy:
+        yield "route unhealthy"
+    if health.route_recovery_in_progress:
+        yield "route recovery in progress"
+    if health.incorrect_configuration and health.incorrect_configuration not in ("None", "Not Supported"):
+        yield f"incorrect configuration: {health.incorrect_configuration}"
 
 
 def _refusals(readings: Readings, services: Mapping[NodeId, FabricService]) -> None:

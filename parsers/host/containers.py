@@ -91,4 +91,6 @@ def _recognizes(head: str) -> bool:
     return bool(_SHM.search(plain) or (_IPC.search(plain) and _NETWORK.search(plain)))
 
 
-TOOL = Tool("docker inspect", _recognizes, parse_containers, file_names=("*inspect*",))
+TOOL = Tool(
+    "docker inspect", _recognizes, parse_containers, file_names=("*inspect*",), unconfirmed="Docker's API documentation"
+)

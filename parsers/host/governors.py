@@ -60,4 +60,10 @@ def _recognizes(head: str) -> bool:
     return bool(lines) and all(_BARE.fullmatch(line) or _COUNTED.fullmatch(line) for line in lines)
 
 
-TOOL = Tool("cpupower frequency-info", _recognizes, parse_governors, file_names=("*governor*", "*cpupower*"))
+TOOL = Tool(
+    "cpupower frequency-info",
+    _recognizes,
+    parse_governors,
+    file_names=("*governor*", "*cpupower*"),
+    unconfirmed="the kernel's documentation and the source of cpupower",
+)

@@ -30,7 +30,7 @@ class ResourceLimit:
 
 
 _BASH = re.compile(
-    r"\s{0,8}([a-z][a-z /-]{2,40}?)\s{1,40}\((?:([a-z0-9 -]{1,16}), )?-[a-zA-Z]\)\s{1,8}(\d{1,20}|unlimited)\s*"
+    r"\s{0,8}([A-Za-z][A-Za-z /-]{2,40}?)\s{1,40}\((?:([a-z0-9 -]{1,16}), )?-[a-zA-Z]\)\s{1,8}(\d{1,20}|unlimited)\s*"
 )
 _PROC = re.compile(
     r"\s{0,8}(Max [a-z -]{2,40}?)\s{2,40}(\d{1,20}|unlimited)\s{1,30}(\d{1,20}|unlimited)(?:\s{1,30}(\w{1,16}))?\s*"

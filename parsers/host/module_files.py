@@ -58,4 +58,4 @@ def _recognizes(head: str) -> bool:
     return any(_FILE.fullmatch(line) or _NONE.fullmatch(line) for line in lines)
 
 
-TOOL = Tool("modinfo", _recognizes, parse_module_files, file_names=("*modinfo*",))
+TOOL = Tool("modinfo", _recognizes, parse_module_files, file_names=("*modinfo*",), unconfirmed="the source of kmod")

@@ -53,7 +53,7 @@ _DEVICE_PATH = re.compile(r"/dev/(?:infiniband/(\w{1,32})|(nvidia[\w-]{0,40}))\s
 _PEER = re.compile(r"/sys/kernel/mm/memory_peers/(\w{1,32})(?:/?:?|/\w{1,32}:.{0,80})\s*")
 _BARE_PEER = re.compile(r"(?:nv_mem(?:_nc)?|amdkfd|nvidia_peermem|nvidia-peermem)\s*")
 _BESIDE = re.compile(
-    r"total \d{1,12}\s*|[dl][rwxst-]{9}.{1,200}|/(?:sys|dev)/\S{1,200}:\s*|(?:version|num_\w{1,40}):.*"
+    r"total \d{1,12}\s*|[bdlps-][rwxstST-]{9}.{1,200}|/(?:sys|dev)/\S{1,200}:\s*|(?:version|num_\w{1,40}):.*"
 )
 
 

@@ -74,4 +74,4 @@ def _recognizes(head: str) -> bool:
     return any(_HEADING.fullmatch(line) or _LOCAL.fullmatch(line) or _ROUTER.fullmatch(line) for line in lines)
 
 
-TOOL = Tool("ping", _recognizes, parse_ping, file_names=("*ping*",))
+TOOL = Tool("ping", _recognizes, parse_ping, file_names=("*ping*",), unconfirmed="the source of iputils")

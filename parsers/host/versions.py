@@ -55,7 +55,7 @@ def _manager(line: str) -> SoftwareVersion | None:
     return SoftwareVersion("fabric manager", found[1]) if found else None
 
 
-def _tool(name: str, read: Callable[[str], SoftwareVersion | None], *file_names: str) -> Tool:
+def _tool(name: str, read: Callable[[str], SoftwareVersion | None], *file_names: str, unconfirmed: str = "") -> Tool:
     """A tool each of whose lines is read alone."""
 
     def parse(text: str) -> Parsed[SoftwareVersion]:
@@ -71,7 +71,7 @@ def _tool(name: str, read: Callable[[str], SoftwareVersion | None], *file_names:
         lines = [line for _, line in _lines(head)][:MOST_LINES]
         return any(read(line) for line in lines) and all(read(line) or _DMI.fullmatch(line) for line in lines)
 
-    return Tool(name, recognizes, parse, file_names=file_names)
+    return Tool(name, recognizes, parse, file_names=file_names, unconfirmed=unconfirmed)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -83,6 +83,6 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 TOOLS: tuple[Tool, ...] = (
     _tool("uname -a", _uname, "*uname*"),
     _tool("/sys/class/dmi/id", _dmi, "*dmi*"),
-    _tool("ofed_info -s", _ofed, "*ofed*"),
-    _tool("nv-fabricmanager --version", _manager),
+    _tool("ofed_info -s", _ofed, "*ofed*", unconfirmed="the script of MLNX_OFED"),
+    _tool("nv-fabricmanager --version", _manager, unconfirmed="the guide of NVIDIA's fabric manager"),
 )

@@ -159,4 +159,10 @@ def _recognizes(head: str) -> bool:
     return any(_DEVICE.fullmatch(line) for _, line in numbered(without_escapes(head)))
 
 
-TOOL = Tool("ibv_devinfo", _recognizes, parse_ibv_devinfo, file_names=("*ibv_devinfo*", "*devinfo*"))
+TOOL = Tool(
+    "ibv_devinfo",
+    _recognizes,
+    parse_ibv_devinfo,
+    file_names=("*ibv_devinfo*", "*devinfo*"),
+    unconfirmed="the source of rdma-core",
+)

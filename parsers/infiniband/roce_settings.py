@@ -117,7 +117,19 @@ def _is_pause(head: str) -> bool:
 
 
 TOOLS: tuple[Tool, ...] = (
-    Tool("cma_roce_mode", _is_mode, parse_roce_mode, file_names=("*cma_roce*", "*roce*mode*")),
-    Tool("mlnx_qos", _is_flow_control, parse_flow_control, file_names=("*mlnx_qos*", "*pfc*")),
-    Tool("ethtool -a", _is_pause, parse_pause, file_names=("*ethtool-a*",)),
+    Tool(
+        "cma_roce_mode",
+        _is_mode,
+        parse_roce_mode,
+        file_names=("*cma_roce*", "*roce*mode*"),
+        unconfirmed="the scripts of MLNX_OFED",
+    ),
+    Tool(
+        "mlnx_qos",
+        _is_flow_control,
+        parse_flow_control,
+        file_names=("*mlnx_qos*", "*pfc*"),
+        unconfirmed="the scripts of MLNX_OFED and the source of iproute2",
+    ),
+    Tool("ethtool -a", _is_pause, parse_pause, file_names=("*ethtool-a*",), unconfirmed="the source of ethtool"),
 )

@@ -13,10 +13,11 @@ from typing import Any
 from ...fleet.hosts import expand
 from ...incident.errors import InputError
 from ...incident.ids import NodeId
+from ...parsers import nccl
+from ...parsers.bandwidth import nccl_tests
 from ...parsers.intake import Section
 from ...parsers.logs.fabric_manager import FabricManagerLine
 from ...parsers.logs.kernel_log import KernelLine
-from ...parsers.nccl.log import NCCL_LOG
 from ...parsers.origin import NOBODY
 from ...parsers.parsed import Parsed
 from ...signals.readings import UNKNOWN_NODE
@@ -27,6 +28,7 @@ MOST_HOSTS = 4096
 """Machines of one output."""
 OF_A_LINE = (KernelLine, FabricManagerLine)
 """Readings of logs in which several machines may speak; what else names several is of a job on all of them."""
+OF_JOBS = (*nccl.TOOLS, nccl_tests.TOOL)
 
 Place = tuple[str, ...]
 
@@ -41,8 +43,8 @@ class Piece:
 
     @property
     def is_of_a_job(self) -> bool:
-        """Whether it is a log of processes rather than of a machine."""
-        return self.section.tool is NCCL_LOG
+        """Whether processes printed it, which in a container call the machine by the container's name."""
+        return self.section.tool in OF_JOBS
 
     @property
     def place(self) -> Place:
@@ -57,7 +59,7 @@ class Surroundings:
     beside: Mapping[Place, set[str]]
     """The machines whose outputs lie in a folder, or in any below it, by their own words.
 
-    A job's log calls its machine by the container's name mostly: it is asked where nothing else names one.
+    What a job printed is asked where nothing else names one.
     """
     mentioned: frozenset[str]
     shared: frozenset[Place]

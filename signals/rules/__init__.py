@@ -18,6 +18,7 @@ from .gids import gids
 from .gpu_gone import gpu_gone
 from .gpu_throttle import gpu_throttle
 from .gpudirect_missing import gpudirect_missing
+from .gpus_lost import gpus_lost
 from .host_limits import host_limits
 from .hung_domains import hung_domains
 from .idle_link_speed import idle_link_speed
@@ -52,13 +53,14 @@ ORIGINS: tuple[Rule, ...] = (gpu_gone, node_states, hung_domains)
 """Rules whose findings explain others."""
 EVERY_TICK: frozenset[Rule] = frozenset(
     {
-        *ORIGINS, link_down, port_down, pcie_narrow, pcie_slow, memory_errors, gpu_throttle, xids, sxids,
+        *ORIGINS, link_down, port_down, pcie_narrow, pcie_slow, memory_errors, gpu_throttle, xids, sxids, gpus_lost,
         counters_rising, links_moving, port_speed, parts_missing,
     }
 )  # fmt: skip
 """Rules that look at streamed values. What the others look at changes only with facts, outputs and log lines."""
 RULES: tuple[Rule, ...] = (
     *ORIGINS,
+    gpus_lost,
     fabric_manager,
     link_down,
     port_down,

@@ -28,6 +28,8 @@ def fabric_manager(scene: Scene) -> Iterator[Finding]:
             yield _not_running(node, service)
         elif service.waits:
             yield _waiting(node, service)
+        elif service.unwell:
+            yield _unwell(node, service)
 
 
 def _part(node: NodeId) -> ComponentId:
@@ -115,6 +117,21 @@ def _waiting(node: NodeId, service: FabricService) -> Finding:
         argues_against=("it may have been read while the node was starting",),
         next="Read the service's state and log (`systemctl status nvidia-fabricmanager`) and its version against "
         "the driver's.",
+        rule=RULE,
+    )
+
+
+def _unwell(node: NodeId, service: FabricService) -> Finding:
+    return Finding(
+        component=_part(node),
+        fru="none",
+        fault_class="nvlink-fabric",
+        severity=Severity.WARNING,
+        confidence=Confidence.POSSIBLE,
+        title=f"GPUs of {node} are registered, and report of the NVLink fabric: {', '.join(service.unwell)}",
+        evidence=tuple(dict.fromkeys(service.unwell.values())),
+        argues_against=("a link, a switch tray or software may be behind it; the flag does not tell which",),
+        next="Look at every GPU's links (`nvidia-smi nvlink -s`, `-e`), the kernel log, and the fabric manager's log.",
         rule=RULE,
     )
 

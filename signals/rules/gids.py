@@ -8,14 +8,14 @@ Source: NCCL user guide, NCCL_IB_GID_INDEX; Linux Documentation/infiniband/sysfs
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ...incident.findings import Confidence, Finding, Severity
-from ...incident.ids import ComponentId, NodeId
+from ...incident.ids import NodeId
 from ...parsers.infiniband.roce_settings import RoceMode
 from ...parsers.infiniband.show_gids import Gid
 from ...parsers.nccl.log_messages import Setting
 from ...parsers.nccl.log_warnings import IbCompletionError
+from ..gid_tables import Port, Table, gid_tables
 from ..nccl_hosts import by_host
 from ..odd_ones import difference
 from ..readings import UNKNOWN_NODE, Witness, in_order
@@ -25,39 +25,12 @@ RULE = "gids"
 INDEX = "NCCL_IB_GID_INDEX"
 
 
-@dataclass(frozen=True, slots=True)
-class Port:
-    """A port that has a GID table."""
-
-    node: NodeId
-    device: str
-    port: int
-
-    @property
-    def nic(self) -> ComponentId:
-        """The adapter."""
-        return self.node / self.device
-
-
-Table = Mapping[int, Witness[Gid]]
-
-
 def gids(scene: Scene) -> Iterator[Finding]:
     """Entries that moved, entries that were asked for and are not what peers have there, and versions that differ."""
-    tables = _tables(scene)
+    tables = gid_tables(scene.readings)
     yield from _moved(scene)
     yield from _asked_for(scene, tables)
     yield from _modes(scene)
-
-
-def _tables(scene: Scene) -> Mapping[Port, Table]:
-    """The newest table of each RoCE port."""
-    found: dict[Port, dict[int, Witness[Gid]]] = {}
-    for told in in_order(scene.readings.of(Gid)):
-        one = told.reading
-        if one.netdev is not None or one.version == "v2":
-            found.setdefault(Port(told.node, one.device, one.port), {})[one.index] = told
-    return found
 
 
 def _moved(scene: Scene) -> Iterator[Finding]:

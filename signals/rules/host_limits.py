@@ -93,7 +93,7 @@ def _shm_sizes(scene: Scene) -> Iterator[_Limit]:
 def _locked_memory(scene: Scene) -> Iterator[Finding]:
     met = complaints(scene.readings, LOCKED)
     low = {limit.node: limit for limit in _lock_limits(scene) if limit.size != inf}
-    rdma = _rdma_nodes(scene)
+    rdma = _rdma_nodes(scene) if low else frozenset()
     for node in dict.fromkeys((*met, *(node for node in low if node in rdma))):
         limit, told = low.get(node), met.get(node, ())
         size = f"locked memory of {limit.where} {node} is limited to {limit.size / 1024:.0f} KiB" if limit else ""

@@ -25,11 +25,17 @@ def _finding(deviation: Deviation, evidence: str) -> Finding:
         component=deviation.component,
         fru="gpu-module" if deviation.what == "GPUs" else "baseboard",
         fault_class="gpu-off-bus/unknown" if deviation.what == "GPUs" else "nvlink-fabric/host-side-vm",
-        severity=Severity.WARNING,
-        confidence=Confidence.POSSIBLE,
+        severity=Severity.INFO if _may_be_a_slice(deviation) else Severity.WARNING,
+        confidence=Confidence.UNKNOWN if _may_be_a_slice(deviation) else Confidence.POSSIBLE,
         title=f"{deviation.seen} {deviation.what} where its platform has {deviation.expected}: {deviation.reason}",
         evidence=(evidence,),
         argues_against=("a virtual machine or a container may have been given only some of them",),
         next="Compare with `lspci -d 10de:` on the host and with the BMC's inventory.",
         rule=RULE,
     )
+
+
+def _may_be_a_slice(deviation: Deviation) -> bool:
+    """Whether so few are there that a virtual machine, or an output of one GPU, is what one thinks of first."""
+    seen, expected = deviation.seen, deviation.expected
+    return deviation.what == "GPUs" and seen.isdigit() and expected.isdigit() and 2 * int(seen) <= int(expected)

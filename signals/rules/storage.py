@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ...incident.events import LogRead
 from ...incident.findings import Confidence, Finding, Severity
 from ...incident.ids import NodeId, host_id
 from ...incident.snapshot import NodeView
 from ...parsers.logs.kernel_log import KernelLine
 from ...parsers.logs.storage_events import READERS, StorageServer
+from ..identity import cached_by_identity
 from ..readings import UNKNOWN_NODE
 from ..scene import Scene
 from ..wording import several, times
@@ -63,10 +65,17 @@ def _stories(scene: Scene) -> Stories:
 
 def _streamed(views: Iterable[NodeView]) -> Iterator[tuple[NodeId, StorageServer, str]]:
     for view in views:
-        for id_, line in view.logs:
-            for mark, read in READERS:
-                if mark in line.text and (reading := read(line.text)):
-                    yield view.id, reading, id_
+        yield from ((view.id, reading, id_) for reading, id_ in _of_logs(view.logs))
+
+
+@cached_by_identity(size=4096)
+def _of_logs(logs: tuple[tuple[str, LogRead], ...]) -> tuple[tuple[StorageServer, str], ...]:
+    return tuple(
+        (reading, id_)
+        for id_, line in logs
+        for mark, read in READERS
+        if mark in line.text and (reading := read(line.text))
+    )
 
 
 def _printed(scene: Scene) -> Iterator[tuple[NodeId, StorageServer, str]]:

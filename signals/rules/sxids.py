@@ -42,12 +42,21 @@ def _finding(part: ComponentId, facts: CodeFacts, told: list[Burst]) -> Finding:
         fault_class="not-a-fault/by-design" if harmless else sxid_class(facts, is_fatal),
         severity=_severity(facts, is_fatal, count),
         confidence=facts.confidence,
-        title=f"SXid {facts.code} on {part.within}{port} {times(count)} {when}: {facts.in_a_sentence}",
+        title=f"SXid {facts.code} on {_name(part)}{port} {times(count)} {when}: {facts.in_a_sentence}",
         evidence=tuple(dict.fromkeys(id_ for burst in told for id_ in burst.ids)),
         argues_against=() if harmless else ("a link has two ends and a board between: the other end may be at fault",),
         next=f"{facts.action_text}.",
         rule=f"{RULE}:{facts.code}",
     )
+
+
+def _name(part: ComponentId) -> str:
+    """A line names a switch by its address; where nobody tells its number, that has to do."""
+    if part.kind != "bridge":
+        return part.within
+    if part.name.startswith("port"):
+        return f"port {part.number} of the NVSwitch at {part.parent.name}"
+    return f"the NVSwitch at {part.name}"
 
 
 def _is_fatal(burst: Burst, facts: CodeFacts) -> bool:

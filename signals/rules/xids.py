@@ -119,7 +119,9 @@ def _advice(facts: CodeFacts, told: list[Burst]) -> str:
 def _fru(part: ComponentId, facts: CodeFacts, is_software: bool) -> str:
     if facts.code == RECOVERY_ACTION:
         return "none"
-    return "software" if is_software else fru_of(part)
+    if is_software:
+        return "software"
+    return "gpu-module" if part.kind == "bridge" else fru_of(part)
 
 
 def _title(part: ComponentId, facts: CodeFacts, told: list[Burst], count: int, victims: int) -> str:
@@ -127,7 +129,12 @@ def _title(part: ComponentId, facts: CodeFacts, told: list[Burst], count: int, v
     also = f"; {victims} other GPUs logged the consequences" if victims > 1 else ""
     last = told[-1].reading
     what = quoted(last.text) if facts.code == RECOVERY_ACTION and isinstance(last, Xid) else facts.name
-    return f"Xid {facts.code} on {part.within} {times(count)} {when}: {what}{also}"
+    return f"Xid {facts.code} on {_name(part)} {times(count)} {when}: {what}{also}"
+
+
+def _name(part: ComponentId) -> str:
+    """A line names a GPU by its address; where nobody tells its number, that has to do."""
+    return f"the GPU at {part.name}" if part.kind == "bridge" else part.within
 
 
 def _gpu(part: ComponentId) -> ComponentId:

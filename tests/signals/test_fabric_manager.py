@@ -74,3 +74,21 @@ def test_a_finished_registration_is_no_finding():
 def test_another_nodes_journal_says_nothing_of_this_one():
     findings = of_class(judged({"n7/journal.txt": MISMATCH, "n8/q.txt": DONE}), "nvlink-fabric")
     assert [found.component.node for found in findings] == ["n7"]
+
+
+def test_a_registered_fabric_that_reports_degraded_bandwidth_is_a_lead():
+    health = DONE + (
+        "    Health\n        Bandwidth                     : Degraded\n        Route Recovery in progress    : False\n"
+    )
+    found = only(judged({"n7/q.txt": health}))
+    assert (found.fault_class, found.confidence) == ("nvlink-fabric", Confidence.POSSIBLE)
+    assert "bandwidth degraded" in found.title
+
+
+def test_a_service_that_finds_nothing_to_do_is_well():
+    journal = (
+        "Jan 05 14:44:41 n7 nv-fabricmanager[9]: request to query NVSwitch device information from NVSwitch driver "
+        "failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]\n"
+        "Jan 05 14:44:41 n7 systemd[1]: nvidia-fabricmanager.service: Failed with result 'exit-code'.\n"
+    )
+    assert of_class(judged({"n7/journal.txt": journal}), "nvlink-fabric") == []
