@@ -26,7 +26,7 @@ from .logs import OURS, UNRELATED
 
 COMMAND = "python -m lanescope.benchmarks.diagnose"
 SIZE = 100_000_000
-SHARES = {"kernel": 0.3, "journal": 0.4, "lspci": 0.1, "dump": 0.15}
+SHARES = {"kernel": 0.35, "journal": 0.4, "lspci": 0.1, "dump": 0.15}
 """How much of the report each large section takes; the rest are small ones."""
 OURS_EVERY = 1500
 """Lines after which one of ours comes."""

@@ -59,9 +59,9 @@ def files_below(folder: Path) -> Iterator[Found]:
         )
 
 
-def open_plain(path: Path, follow: bool = False) -> BinaryIO:
+def open_plain(path: Path) -> BinaryIO:
     """Open a file that is a plain one at this moment; raises OSError. Never waits, as opening a FIFO would."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
     descriptor = os.open(path, flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

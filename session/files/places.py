@@ -21,7 +21,7 @@ GENERIC = frozenset(
         "logs", "log", "outputs", "output", "out", "files", "data", "raw", "tmp", "dmesg", "host", "hosts", "node",
         "nodes", "captures", "capture", "collected", "incident", "misc", "gpu", "gpus", "net", "network", "ib",
         "infiniband", "pcie", "pci", "kernel", "system", "nvidia", "nccl", "dcgm", "bmc", "diag", "results", "report",
-        "reports", "archive", "cases", "case", "dump", "text",
+        "reports", "archive", "cases", "case", "dump", "text", "bandwidth", "platform",
     }
 )  # fmt: skip
 """Names of folders that are no host's."""
