@@ -295,7 +295,7 @@ def _as_of(search: RecordedSearch, after: int) -> Localizer:
     localizer = _localizer(search)
     for recorded in _until(search, after):
         if recorded.belief.round == after:
-            localizer.settings = replace(localizer.settings, convict=NEVER)
+            localizer.settings = replace(localizer.settings, convict=NEVER, convict_by_counters=NEVER)
         _learn(localizer, recorded)
     return localizer
 
@@ -310,7 +310,7 @@ def _histories(search: RecordedSearch, after: int, parts: Mapping[int, bool]) ->
     last = dict(before)
     for recorded in _until(search, after):
         if recorded.belief.round == after:
-            localizer.settings = replace(localizer.settings, convict=NEVER)
+            localizer.settings = replace(localizer.settings, convict=NEVER, convict_by_counters=NEVER)
         _learn(localizer, recorded)
         for part, shown in parts.items():
             now = counters_say(localizer.grounds, part, shown)

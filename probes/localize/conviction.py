@@ -78,7 +78,7 @@ def convict(
 ) -> Conviction | None:
     """The part to call guilty, or None. `waited`: seconds since its group could first be convicted."""
     settings, group = grounds.settings, now.group
-    if now.posterior < settings.convict or now.unprompted < settings.convict_unprompted:
+    if now.posterior < settings.convict_by_counters or now.unprompted < settings.convict_unprompted:
         return None
     part, share = _spokesman(grounds.parts, belief, group)
     if _may_be_traffic(grounds, belief, now):
@@ -87,6 +87,8 @@ def convict(
         if share < LIKELY_SHARE or not counters_may_convict(grounds, counters, part):
             return None
         return _conviction(grounds, belief, now, part, "counters")
+    if now.posterior < settings.convict:
+        return None
     if _hinges_on_noise(grounds.parts, belief, group) and not bandwidth.calibration.settled:
         return None
     named = share >= LIKELY_SHARE and grounds.counters.strikes[part] >= settings.strikes

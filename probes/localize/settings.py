@@ -14,7 +14,9 @@ class Settings:
     budget: float = 300.0
     """Seconds after which it ends undecided."""
     convict: float = 0.99
-    """Posterior from which a part is named."""
+    """Posterior from which bandwidth names a part."""
+    convict_by_counters: float = 0.95
+    """The same where counters alone do, who name nothing surer than `likely`."""
     convict_unprompted: float = 0.9
     """What that posterior must still be without standing counters and findings: they steer, never decide."""
     healthy: float = 0.95

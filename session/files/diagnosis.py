@@ -47,6 +47,8 @@ class Diagnosis:
     missing: tuple[str, ...]
     """Sentences: what would be needed to be sure."""
     unread: tuple[NotRead, ...]
+    remarks: tuple[str, ...] = ()
+    """What ought to be known of outputs that were read: cut, taken for a host's, known from documentation alone."""
     where: Mapping[str, str] = field(default_factory=dict)
     """Where each event's output or line stands, for people."""
     symptom: str = ""
@@ -76,6 +78,7 @@ def diagnose(paths: Sequence[Path], symptom: str = "", hardware: str = "") -> Di
     incident = Incident()
     outputs: list[Output] = []
     unread: list[NotRead] = []
+    remarks: list[str] = []
     where: dict[str, str] = {}
     for number, item in enumerate(source.told(), start=1):
         event = item.event if isinstance(item, ReadOutput) else item
@@ -92,13 +95,23 @@ def diagnose(paths: Sequence[Path], symptom: str = "", hardware: str = "") -> Di
             unread.append(NotRead(section.name, 0, "; ".join(section.notes)))
         elif section.parsed is not None:
             unread += [_not_read(section.name, line) for line in section.parsed.unread]
+            remarks += [f"{section.name}: {note}" for note in section.notes]
     snapshot, readings = incident.snapshot(), Readings(tuple(outputs))
     found = judge(snapshot, source.fabric, readings)
     findings, consequences = told_apart(found)
     return Diagnosis(
-        snapshot, source.fabric, readings, findings, consequences, tuple(missing(snapshot, readings, findings)),
-        tuple(unread[:MOST_UNREAD]), where, symptom, hardware,
-    )  # fmt: skip
+        snapshot=snapshot,
+        fabric=source.fabric,
+        readings=readings,
+        findings=findings,
+        consequences=consequences,
+        missing=tuple(missing(snapshot, readings, findings)),
+        unread=tuple(unread[:MOST_UNREAD]),
+        remarks=tuple(dict.fromkeys(remarks))[:MOST_UNREAD],
+        where=where,
+        symptom=symptom,
+        hardware=hardware,
+    )
 
 
 def _not_read(path: str, line: Unread) -> NotRead:

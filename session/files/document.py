@@ -18,6 +18,7 @@ def diagnosis_document(found: Diagnosis) -> Json:
         "consequences": [_finding(finding, found) for finding in found.consequences],
         "missing": list(found.missing),
         "unread": [{"path": one.path, "line": one.line, "why": one.why} for one in found.unread],
+        "remarks": list(found.remarks),
         "nodes": [str(node) for node in found.nodes],
         "context": {"symptom": found.symptom, "hardware": found.hardware},
         "exit_code": found.exit_code,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...incident.findings import Finding
 from .diagnosis import Diagnosis
@@ -12,6 +12,7 @@ from .diagnosis import Diagnosis
 WIDTH = 80
 EVIDENCE_SHOWN = 4
 UNREAD_SHOWN = 12
+REMARKS_SHOWN = 6
 VICTIMS_SHOWN = 6
 
 
@@ -28,24 +29,24 @@ def _lines(found: Diagnosis) -> Iterator[str]:
         yield "Looks wrong and is not, or is worth knowing"
         for finding in asides:
             yield from _finding(finding, found)
-    if found.consequences:
-        yield ""
-        yield "Only consequences of the above"
-        for finding in found.consequences:
-            yield from _wrapped(f"{finding.component}: {finding.title}", "    ", "  ")
-    if found.missing:
-        yield ""
-        yield "Missing, to be sure"
-        for sentence in found.missing:
-            yield from _wrapped(sentence, "    ", "  ")
-    if found.unread:
-        yield ""
-        yield f"Not read ({len(found.unread)})"
-        for one in found.unread[:UNREAD_SHOWN]:
-            at = f"{one.path}:{one.line}" if one.line else one.path
-            yield from _wrapped(f"{at}: {one.why}", "    ", "  ")
-        if len(found.unread) > UNREAD_SHOWN:
-            yield f"  and {len(found.unread) - UNREAD_SHOWN} more; --json has them"
+    follows = [f"{finding.component}: {finding.title}" for finding in found.consequences]
+    yield from _listed("Only consequences of the above", follows, len(follows))
+    yield from _listed("Missing, to be sure", found.missing, len(found.missing))
+    yield from _listed("Read, but", found.remarks, REMARKS_SHOWN)
+    unread = [f"{one.path}:{one.line}: {one.why}" if one.line else f"{one.path}: {one.why}" for one in found.unread]
+    yield from _listed(f"Not read ({len(unread)})", unread, UNREAD_SHOWN)
+
+
+def _listed(heading: str, sentences: Sequence[str], most: int) -> Iterator[str]:
+    """Sentences below a heading; nothing where there are none."""
+    if not sentences:
+        return
+    yield ""
+    yield heading
+    for sentence in sentences[:most]:
+        yield from _wrapped(sentence, "    ", "  ")
+    if len(sentences) > most:
+        yield f"  and {len(sentences) - most} more; --json has them"
 
 
 def _head(found: Diagnosis) -> Iterator[str]:
