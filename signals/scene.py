@@ -9,6 +9,7 @@ from functools import cached_property
 from ..incident.ids import ComponentId, NodeId
 from ..incident.snapshot import Snapshot
 from ..topology.fabric import Fabric
+from .dead_ports import DeadPort, dead_ports, leaves_down
 from .down_lanes import DownLanes, down_lanes
 from .gone import Gone, gone_gpus
 from .logs import Burst
@@ -42,6 +43,16 @@ class Scene:
         lost = [gone.gpu for gone in self.gone if not gone.answers_again]
         found = {view.id: down_lanes(view, self.bursts, lost) for view in self.snapshot.nodes.values()}
         return {node: lanes for node, lanes in found.items() if lanes is not None}
+
+    @cached_property
+    def dead_ports(self) -> tuple[DeadPort, ...]:
+        """Network ports that ought to be up and are not."""
+        return tuple(dead_ports(self.snapshot.nodes.values()))
+
+    @cached_property
+    def leaves_down(self) -> Mapping[ComponentId, tuple[DeadPort, ...]]:
+        """Leaves behind which most known ports of several nodes are down, with these ports."""
+        return leaves_down(self.dead_ports, self.fabric)
 
     @cached_property
     def told_links(self) -> tuple[ToldLink, ...]:

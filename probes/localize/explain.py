@@ -31,8 +31,8 @@ def verdict_of(found: Conviction, books: Books, belief: Belief, grounds: Grounds
     alternatives = tuple(dict.fromkeys([*books.far_end(found.part), *named]))
     return Verdict(
         component=part,
-        fru=naming(kind).fru,
-        fault_class=class_of(kind, duty, found.by),
+        fru=naming(kind, part).fru,
+        fault_class=class_of(kind, part, duty, found.by),
         alternatives=alternatives,
         posterior=found.posterior,
         confidence=confidence_of(found.posterior),

@@ -40,6 +40,11 @@ NAMINGS: Mapping[str, Naming] = {
         "read AER counters at both ends of {part} under load, then swap {end} with a neighbour's socket: "
         "follows the module -> GPU side; stays -> riser or PCIe switch",
     ),
+    "nic/pcie": Naming(
+        "pcie-link", "pcie-link/signal-integrity", "nic",
+        "read AER counters at both ends of {part} under load, then swap {end} with a neighbour's slot: "
+        "follows the NIC -> NIC; stays -> slot, riser or PCIe switch",
+    ),
     "bridge": Naming(
         "pcie-link", "pcie-link/signal-integrity", "riser",
         "read AER counters of the bridges on the way, then move the riser to another root port: "
@@ -88,21 +93,22 @@ PERSISTENT_FROM = 0.9
 """A fault that may be on for such a share of the time is not called intermittent."""
 
 
-def naming(kind: str) -> Naming:
-    """The words of a kind of part, as `kind_in` names it."""
-    return NAMINGS.get(kind, _UNNAMED)
+def naming(kind: str, part: ComponentId) -> Naming:
+    """The words of a kind of part, as `kind_in` names it; a PCIe link goes by the device below it."""
+    below = f"{part.parent.kind}/{kind}" if kind == "pcie" else kind
+    return NAMINGS.get(below) or NAMINGS.get(kind, _UNNAMED)
 
 
-def class_of(kind: str, duty: tuple[float, float], by: str) -> str:
+def class_of(kind: str, part: ComponentId, duty: tuple[float, float], by: str) -> str:
     """`family/kind` for a part at fault for such a share of the time."""
-    words = naming(kind)
+    words = naming(kind, part)
     lasting = duty[1] >= PERSISTENT_FROM or kind == "pcie"  # its bandwidth says nothing about its signal
     return words.fault_class if by == "bandwidth" and lasting else words.intermittent
 
 
 def next_test(kind: str, part: ComponentId) -> str:
     """The cheapest test that would separate the part from its alternatives, or confirm it."""
-    return naming(kind).next.format(part=part, end=part.parent)
+    return naming(kind, part).next.format(part=part, end=part.parent)
 
 
 def plural(count: int, word: str) -> str:

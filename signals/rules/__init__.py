@@ -22,6 +22,7 @@ from .gpus_lost import gpus_lost
 from .host_limits import host_limits
 from .hung_domains import hung_domains
 from .idle_link_speed import idle_link_speed
+from .leaf_down import leaf_down
 from .link_down import link_down
 from .links_by_design import links_by_design
 from .links_moving import links_moving
@@ -53,8 +54,8 @@ ORIGINS: tuple[Rule, ...] = (gpu_gone, node_states, hung_domains)
 """Rules whose findings explain others."""
 EVERY_TICK: frozenset[Rule] = frozenset(
     {
-        *ORIGINS, link_down, port_down, pcie_narrow, pcie_slow, memory_errors, gpu_throttle, xids, sxids, gpus_lost,
-        counters_rising, links_moving, port_speed, parts_missing,
+        *ORIGINS, link_down, leaf_down, port_down, pcie_narrow, pcie_slow, memory_errors, gpu_throttle, gpus_lost,
+        xids, sxids, counters_rising, links_moving, port_speed, parts_missing,
     }
 )  # fmt: skip
 """Rules that look at streamed values. What the others look at changes only with facts, outputs and log lines."""
@@ -63,6 +64,7 @@ RULES: tuple[Rule, ...] = (
     gpus_lost,
     fabric_manager,
     link_down,
+    leaf_down,
     port_down,
     pcie_narrow,
     pcie_slow,

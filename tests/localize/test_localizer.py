@@ -11,6 +11,7 @@ from lanescope.incident.findings import Confidence
 from lanescope.incident.ids import ComponentId
 from lanescope.probes.localize.localizer import Localizer, RoundPlan, Stop
 from lanescope.probes.localize.settings import Settings
+from lanescope.probes.localize.words import naming, next_test
 
 from .bench import Bench, crosses
 
@@ -387,3 +388,9 @@ def test_a_second_search_of_a_case_gives_its_trials_other_ids():
     first, second = Bench().localizer.next_round(), Bench(rounds_before=3).localizer.next_round()
     assert {trial.id for trial in first.trials}.isdisjoint(trial.id for trial in second.trials)
     assert second.trials[0].id == "R4T1"
+
+
+def test_a_nics_pcie_link_goes_by_the_nic_and_a_gpus_by_its_module():
+    nic, gpu = ComponentId("n1/mlx5_4/pcie"), ComponentId("n1/gpu3/pcie")
+    assert (naming("pcie", nic).fru, naming("pcie", gpu).fru) == ("nic", "gpu-module")
+    assert "follows the NIC" in next_test("pcie", nic)
