@@ -30,6 +30,7 @@ from .links_slow import links_slow
 from .lossy_roce import lossy_roce
 from .memory_degrading import memory_degrading
 from .memory_errors import memory_errors
+from .mig_mode import mig_mode
 from .mtu import mtu
 from .nccl_complaints import nccl_complaints
 from .nic_affinity import nic_affinity
@@ -98,6 +99,7 @@ RULES: tuple[Rule, ...] = (
     nccl_complaints,
     storage,
     drift,
+    mig_mode,
     contradictions,
 )
 """In the order of judgement: of two findings with one key the first stands."""
