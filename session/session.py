@@ -35,6 +35,7 @@ from ..topology.sources.facts import FabricReader
 from .collect import collect_and_write
 from .investigation import Investigation
 from .outputs import output_of_file, outputs_of_command
+from .survey import survey
 
 TICK = 1.0
 """Seconds between two `Ticked` events."""
@@ -187,6 +188,11 @@ class Session:
         if confirm is not None and not await confirm():
             raise asyncio.CancelledError
         return await collect_and_write(self, out, deadline, progress or (lambda _: None))
+
+    async def survey(self, told: Callable[[str], None] | None = None) -> int:
+        """Ask live nodes for settings and states that rules judge by; how many were asked. Read-only."""
+        self._refuse_if_still("asked")
+        return await survey(self, told)
 
     def _refuse_if_still(self, what: str) -> None:
         if self.source.kind in STILL:

@@ -22,6 +22,7 @@ from .commands import Command, completions, parse_command, usage
 from .draw.problems import problems_of
 from .draw.suspects_view import next_round
 from .draw.trials import why_unmeasured
+from .draw.words import plural
 from .environment import wants_ascii, wants_no_colour
 from .export import Export
 from .hints import hint_for
@@ -309,6 +310,7 @@ class LanescopeApp(App[None]):
             "counters": lambda: self.open_lens("counters", node),
             "events": lambda: self.open_lens("events", node),
             "localize": lambda: self._localize_hosts(argument),
+            "survey": self._survey,
             "suspects": self.show_suspects,
             "bundle": lambda: self.ask_bundle(Path(argument).expanduser() if argument else None),
             "note": lambda: self._note(argument),
@@ -317,6 +319,19 @@ class LanescopeApp(App[None]):
             "quit": self.exit,
         }
         actions[command.name]()
+
+    def _survey(self) -> None:
+        """Ask the nodes in the background; findings come as the answers are read."""
+
+        async def ask() -> None:
+            try:
+                asked = await self.session.survey(self.say)
+            except LanescopeError as error:
+                self.say(str(error))
+                return
+            self.say(f"settings and states of {plural(asked, 'node')} were read; what they tell is among the findings")
+
+        self.run_worker(ask(), exit_on_error=True)
 
     def _note(self, text: str) -> None:
         self.session.note(text)

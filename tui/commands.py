@@ -11,6 +11,7 @@ COMMANDS = {
     "counters": "[NODE]: error counters, of all nodes or one",
     "events": "[NODE]: log lines, of all nodes or one",
     "localize": "[HOSTS]: find the failing part on these nodes (all without)",
+    "survey": "ask all live nodes for settings and states to judge by; read-only",
     "suspects": "show the suspects, or the verdict",
     "bundle": "[PATH]: write the evidence bundle",
     "note": "TEXT: write a note into the journal",

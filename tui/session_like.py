@@ -95,6 +95,9 @@ class SessionLike(Protocol):
     async def bundle(self, out: Path | None = None, *, progress: Callable[[str], None] | None = None) -> BundleWritten:
         """Export the evidence, a line a stage to `progress`; raises LanescopeError with one sentence."""
 
+    async def survey(self, told: Callable[[str], None] | None = None) -> int:
+        """Ask live nodes for settings and states, read-only, a line a node to `told`; how many were asked."""
+
     def note(self, text: str) -> None:
         """Write something down in the journal."""
 

@@ -106,6 +106,9 @@ class MadeUpSession:
         self.made.take(event)
         return event
 
+    async def survey(self, told: Callable[[str], None] | None = None) -> int:
+        return self.made.snapshot().up()
+
     def note(self, text: str) -> None:
         self.made.take(NoteWritten(time=self.made.now, text=text, by="operator"))
 
