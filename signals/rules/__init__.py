@@ -12,6 +12,7 @@ from .below_equals import below_equals
 from .contradictions import contradictions
 from .counters_rising import counters_rising
 from .drift import drift
+from .driver_silent import driver_silent
 from .fabric_manager import fabric_manager
 from .failed_tests import failed_tests
 from .gids import gids
@@ -63,6 +64,7 @@ EVERY_TICK: frozenset[Rule] = frozenset(
 RULES: tuple[Rule, ...] = (
     *ORIGINS,
     gpus_lost,
+    driver_silent,
     fabric_manager,
     link_down,
     leaf_down,

@@ -101,7 +101,7 @@ def _hot(node: ComponentId, hot: Sequence[Limited]) -> Finding:
         fault_class="gpu-throttle/thermal",
         severity=Severity.CRITICAL if by_hardware else Severity.WARNING,
         confidence=Confidence.LIKELY if any(one.busy for one in hot) else Confidence.POSSIBLE,
-        title=f"{_gpus(hot)} of {node} slow down because of heat",
+        title=f"heat slows {_gpus(hot)} of {node} down",
         evidence=tuple(dict.fromkeys(one.evidence for one in hot)),
         argues_against=("one hot GPU is its heat sink or its seat; all of a node are fans, filters or the room",),
         next="Compare the temperatures of GPUs in the same position on other nodes, then look at fans and air flow.",
