@@ -55,4 +55,5 @@ async def test_files_are_a_read_only_incident(tmp_path: Path, size: tuple[int, i
             await pilot.pause(0.2)
             events = shown(app)
             assert "6781742s" in events
+            assert "nvlink-s.txt: nvidia-smi nvlink" in events
             assert "Xid" in events

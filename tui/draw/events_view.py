@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import nlargest
 
-from ...incident.events import PartSwapped
+from ...incident.events import OutputRead, PartSwapped
 from ...incident.ids import NodeId
 from ...incident.snapshot import Snapshot
 from .fleet_view import matches
+from .words import plural
 
 SHOWN = 500
 """Newest lines a screen holds; older ones are in the journal."""
@@ -36,6 +37,11 @@ def event_lines(snapshot: Snapshot, nodes: Iterable[NodeId] | None = None, patte
         for id_, ended in snapshot.commands
         if ended.node in names
     ]
+    lines += [
+        EventLine(read.taken or 0.0, id_, read.node, "file", _file_words(read))
+        for id_, read in snapshot.outputs
+        if read.node in names
+    ]
     for id_, note in snapshot.notes:
         kind = "swap" if isinstance(note, PartSwapped) else "note"
         lines.append(EventLine(note.time, id_, "", kind, note.text))
@@ -55,6 +61,12 @@ def _said(source: str, text: str) -> str:
     """What a line says, without the numbers that the kernel puts before it: `4,1013,13000000,-;mlx5_core ...`."""
     head, mark, said = text.partition(";")
     return said if source == "kmsg" and mark and head[:1].isdigit() and "," in head else text
+
+
+def _file_words(read: OutputRead) -> str:
+    """`q.txt: nvidia-smi -q, 9 readings`, or why nothing was read of it."""
+    what = f"{read.tool}, {plural(read.readings, 'reading')}" if read.tool else "not read"
+    return f"{read.path}: {'; '.join((what, *read.notes))}"
 
 
 def _command_words(argv: tuple[str, ...], status: int | None, why: str) -> str:

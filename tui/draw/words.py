@@ -12,7 +12,9 @@ SINCE_BOOT = 1e9
 
 
 def clock(moment: float) -> str:
-    """Time of day on the operator's clock; `6781741s` of a stamp that counts from a boot."""
+    """Time of day on the operator's clock; `6781741s` of a stamp that counts from a boot; blank of none."""
+    if not moment:
+        return "        "
     if 0 < moment < SINCE_BOOT:
         return f"{moment:.0f}s"
     return time.strftime("%H:%M:%S", time.localtime(moment))
