@@ -6,6 +6,7 @@ First event wins: what other GPUs log because of an Xid stands under it as its v
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isinf
 
 from ...incident.findings import Confidence, Finding, Severity
 from ...incident.ids import ComponentId
@@ -20,6 +21,8 @@ from ..xid_advice import advice
 from ..xid_facts import FOLLOWERS, RECOVERY_ACTION, CodeFacts, severity_of, xid_class, xid_facts
 
 RULE = "xids"
+LOST_PACKETS = 145
+"""NVLink 5: requests over the fabric that got no answer; told by every GPU that had some under way."""
 
 
 def xids(scene: Scene) -> Iterator[Finding]:
@@ -38,7 +41,7 @@ def xids(scene: Scene) -> Iterator[Finding]:
 def _followers(bursts: list[Burst]) -> dict[int, list[Burst]]:
     """Bursts that are consequences, under the first Xid that may have caused them (by its identity)."""
     origins = [burst for burst in bursts if burst.xid not in FOLLOWERS and _is_hardware(burst)]
-    origins += [burst for burst in bursts if burst.xid == 145]
+    origins += [burst for burst in bursts if burst.xid == LOST_PACKETS]
     found: dict[int, list[Burst]] = {}
     for burst in bursts:
         if burst.xid not in FOLLOWERS:
@@ -74,11 +77,19 @@ def _may_cause(origin: Burst, burst: Burst) -> bool:
     reading = burst.reading
     if isinstance(reading, Xid) and reading.cause is not None and reading.cause != origin.xid:
         return False
-    if origin.xid == 145 and burst.xid == 145:
+    if origin.xid == LOST_PACKETS and burst.xid == LOST_PACKETS:
         return False
     error = order_error(origin, burst)
+    if isinf(error):
+        return _can_only_follow(origin, burst)
     early = EARLY if origin.node == burst.node else 0.0
     return error < LATE and -error - early <= burst.first - origin.first <= LATE + error
+
+
+def _can_only_follow(origin: Burst, burst: Burst) -> bool:
+    """Where clocks were never compared: who lost packets tells of somebody else's NVLink, whoever logs first."""
+    nvlink = xid_facts(origin.xid).component == "nvlink" and origin.xid != LOST_PACKETS
+    return nvlink and burst.xid == LOST_PACKETS and abs(burst.first - origin.first) <= LATE
 
 
 def _part(burst: Burst) -> ComponentId:
@@ -89,7 +100,7 @@ def _part(burst: Burst) -> ComponentId:
 
 def _finding(part: ComponentId, facts: CodeFacts, told: list[Burst], followers: list[Burst]) -> Finding:
     severity = severity_of(facts)
-    if facts.code in FOLLOWERS and severity is not Severity.INFO and facts.code != 145:
+    if facts.code in FOLLOWERS and severity is not Severity.INFO and facts.code != LOST_PACKETS:
         severity = Severity.INFO
     is_software = facts.component in ("application", "driver") or severity is Severity.INFO
     fault_class = "software" if is_software and facts.code != RECOVERY_ACTION else xid_class(facts)
@@ -129,12 +140,18 @@ def _title(part: ComponentId, facts: CodeFacts, told: list[Burst], count: int, v
     also = f"; {victims} other GPUs logged the consequences" if victims > 1 else ""
     last = told[-1].reading
     what = quoted(last.text) if facts.code == RECOVERY_ACTION and isinstance(last, Xid) else facts.name
-    return f"Xid {facts.code} on {_name(part)} {times(count)} {when}: {what}{also}"
+    return f"Xid {facts.code} on {_name(part)}{_link(part, last)} {times(count)} {when}: {what}{also}"
 
 
 def _name(part: ComponentId) -> str:
     """A line names a GPU by its address; where nobody tells its number, that has to do."""
     return f"the GPU at {part.name}" if part.kind == "bridge" else part.within
+
+
+def _link(part: ComponentId, reading: object) -> str:
+    """The NVLink that the line names, where the part is not that lane itself."""
+    named = isinstance(reading, Xid) and reading.link is not None and part.kind == "bridge"
+    return f", NVLink {reading.link}" if named and isinstance(reading, Xid) else ""
 
 
 def _gpu(part: ComponentId) -> ComponentId:
