@@ -26,9 +26,11 @@ from .idle_link_speed import idle_link_speed
 from .leaf_down import leaf_down
 from .link_down import link_down
 from .links_by_design import links_by_design
+from .links_inactive import links_inactive
 from .links_moving import links_moving
 from .links_slow import links_slow
 from .lossy_roce import lossy_roce
+from .memory_counted import memory_counted
 from .memory_degrading import memory_degrading
 from .memory_errors import memory_errors
 from .mig_mode import mig_mode
@@ -67,12 +69,14 @@ RULES: tuple[Rule, ...] = (
     driver_silent,
     fabric_manager,
     link_down,
+    links_inactive,
     leaf_down,
     port_down,
     pcie_narrow,
     pcie_slow,
     pcie_errors,
     memory_degrading,
+    memory_counted,
     memory_errors,
     gpu_throttle,
     xids,
