@@ -151,7 +151,7 @@ def _name(part: ComponentId) -> str:
 def _link(part: ComponentId, reading: object) -> str:
     """The NVLink that the line names, where the part is not that lane itself."""
     named = isinstance(reading, Xid) and reading.link is not None and part.kind == "bridge"
-    return f", NVLink {reading.link}" if named and isinstance(reading, Xid) else ""
+    return f" (NVLink {reading.link})" if named and isinstance(reading, Xid) else ""
 
 
 def _gpu(part: ComponentId) -> ComponentId:
