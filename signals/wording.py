@@ -10,8 +10,19 @@ EARLIEST = 1e9
 """Seconds since the epoch (2001) before which a time is some clock of the node's own: since boot, or of day."""
 
 
+NO_DAY = 86400.0 * 10_000
+"""Midnight of the day that stands for one nobody told, where a log's stamps are times of day alone."""
+
+
+def is_dayless(time: float) -> bool:
+    """Whether a time is one of a day that nobody told."""
+    return NO_DAY <= time < NO_DAY + 86400.0
+
+
 def clock(time: float) -> str:
     """`21:33 UTC`; `6781741.5 s on the node's clock` of a log whose stamps count from boot."""
+    if is_dayless(time):
+        return datetime.fromtimestamp(time, UTC).strftime("%H:%M:%S")
     if time < EARLIEST:
         return f"{time:.1f} s on the node's clock"
     return datetime.fromtimestamp(time, UTC).strftime("%H:%M UTC")
@@ -20,7 +31,7 @@ def clock(time: float) -> str:
 def span(first: float, last: float) -> str:
     """`at 21:33 UTC`, or `21:33 to 21:40 UTC`."""
     start, end = clock(first), clock(last)
-    if first < EARLIEST:
+    if first < EARLIEST and not is_dayless(first):
         return f"at {start}" if start == end else f"{first:.1f} to {end}"
     return f"at {start}" if start == end else f"{start.removesuffix(' UTC')} to {end}"
 

@@ -12,6 +12,8 @@ from ...incident.events import Event, Fact, FactsRead, LogRead, NodeState, NodeS
 from ...incident.ids import ComponentId, NodeId
 from ...incident.source import ReadOutput
 from ...parsers.logs.kernel_log import KernelLine
+from ...parsers.logs.log_stamp import Clock, Stamp
+from ...signals.wording import NO_DAY
 from ...topology.fabric import Fabric
 from .handed_in import HandedIn
 
@@ -79,7 +81,7 @@ def _log_lines(outputs: Iterable[HandedIn]) -> Iterator[LogRead]:
     if len(lines) > MOST_LINES:
         lines = [*lines[: MOST_LINES // 2], *lines[-MOST_LINES // 2 :]]
     for _, one, line in lines:
-        seconds = line.stamp.seconds if line.stamp else None
+        seconds = _seconds(line.stamp)
         yield LogRead(
             time=seconds or 0.0,
             node=one.node,
@@ -87,3 +89,10 @@ def _log_lines(outputs: Iterable[HandedIn]) -> Iterator[LogRead]:
             text=line.text,
             node_time=seconds,
         )
+
+
+def _seconds(stamp: Stamp | None) -> float | None:
+    """When a line says it happened, on whichever clock of its node it counts."""
+    if stamp is None:
+        return None
+    return NO_DAY + stamp.seconds if stamp.clock is Clock.DAYLESS else stamp.seconds

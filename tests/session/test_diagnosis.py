@@ -42,3 +42,11 @@ def test_lost_packets_long_after_are_a_question_of_their_own(tmp_path):
     place.parent.mkdir()
     place.write_text(f"2026-11-30T12:00:00.000000+00:00 n2 kernel: NVRM: Xid (PCI:0001:01:00): {LOST}\n")
     assert {finding.component.node for finding in diagnose([tmp_path]).faults} == {"n1", "n2"}
+
+
+def test_times_of_day_without_a_date_are_told_as_such(tmp_path):
+    (tmp_path / "kernel.txt").write_text(
+        "03:51:02 kernel: NVRM: Xid (PCI:0000:9c:00): 79, pid=1, name=x, GPU has fallen off the bus.\n"
+    )
+    (found,) = diagnose([tmp_path]).faults
+    assert "since 03:51:02" in found.title

@@ -6,6 +6,7 @@ import time
 from functools import lru_cache
 
 from ...incident.ids import ComponentId
+from ...signals.wording import is_dayless
 
 SINCE_BOOT = 1e9
 """Seconds since the epoch (2001) before which a time is no date."""
@@ -15,6 +16,8 @@ def clock(moment: float) -> str:
     """Time of day on the operator's clock; `6781741s` of a stamp that counts from a boot; blank of none."""
     if not moment:
         return "        "
+    if is_dayless(moment):
+        return time.strftime("%H:%M:%S", time.gmtime(moment))
     if 0 < moment < SINCE_BOOT:
         return f"{moment:.0f}s"
     return time.strftime("%H:%M:%S", time.localtime(moment))
