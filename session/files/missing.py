@@ -35,8 +35,7 @@ WANTED_BY = {
 
 def missing(snapshot: Snapshot, readings: Readings, findings: Sequence[Finding]) -> Iterator[str]:
     """Sentences, the most general first."""
-    if UNKNOWN_NODE in snapshot.nodes:
-        count = sum(output.node == UNKNOWN_NODE for output in readings.outputs)
+    if count := sum(output.node == UNKNOWN_NODE and bool(output.tool) for output in readings.outputs):
         yield f"Nothing says which node {count} of the outputs are of: put them into a folder named after it."
     logged = [view.id for view in snapshot.nodes.values() if view.logs and view.id != UNKNOWN_NODE]
     if len(logged) > 1:

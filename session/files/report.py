@@ -63,7 +63,10 @@ def _head(found: Diagnosis) -> Iterator[str]:
 
 def _wrong(found: Diagnosis) -> Iterator[str]:
     if not found.faults:
-        yield "Nothing wrong is found in what was handed in."
+        is_told = found.exit_code != 3
+        yield (
+            "Nothing wrong is found in what was handed in." if is_told else "Nothing in it is any known tool's output."
+        )
         return
     yield "What is wrong" if len(found.faults) == 1 else f"What is wrong ({len(found.faults)})"
     for finding in found.faults:
