@@ -120,7 +120,7 @@ def test_a_chunk_that_could_not_be_written_keeps_the_tail_that_has_its_samples(t
     with Cut(tmp_path) as cut:
         seqs = [entry.seq for entry in cut.entries()]
     assert seqs == list(range(1, len(seqs) + 1))
-    assert len(seqs) > 50
+    assert len(seqs) > 30, "the first chunk's samples, however soon the disk's thread came to it"
 
 
 def test_a_case_belongs_to_its_owner_alone(tmp_path):
